@@ -1,0 +1,346 @@
+package guard
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// eachMember collects what fault says of every member that must be well.
+func eachMember(s Snapshot, p Plan, fault func(i int, m Member) string) []string {
+	var bad []string
+	for i := range s.Set.Replicas {
+		if p.exempt(i) {
+			continue
+		}
+		if f := fault(i, s.Member(i)); f != "" {
+			bad = append(bad, s.Set.PodName(i)+" "+f)
+		}
+	}
+	return bad
+}
+
+// gateOver turns the collected faults into a finding. A set without replicas
+// or without a probe has nothing that was found good.
+func gateOver(s Snapshot, bad []string, good, threshold string) Finding {
+	switch {
+	case !s.Probed:
+		return object("members were not asked", threshold)
+	case s.Set.Replicas < 1:
+		return object("no replicas", threshold)
+	case len(bad) > 0:
+		return object(strings.Join(bad, "; "), threshold)
+	}
+	return pass(good, threshold)
+}
+
+// membersReachable: every member answered Status on a connection of its own.
+func membersReachable(s Snapshot, p Plan) Finding {
+	bad := eachMember(s, p, func(_ int, m Member) string {
+		switch {
+		case m.Reached && m.ID != 0:
+			return ""
+		case m.Detail != "":
+			return "did not answer: " + m.Detail
+		}
+		return "did not answer"
+	})
+	return gateOver(s, bad, "all answered", "every member answers Status")
+}
+
+// linearizableRead: each voter can get a read confirmed by a quorum.
+func linearizableRead(s Snapshot, p Plan) Finding {
+	bad := eachMember(s, p, func(_ int, m Member) string {
+		if m.Read == Yes {
+			return ""
+		}
+		return "gave no linearizable read" + detail(m)
+	})
+	return gateOver(s, bad, "all answered", "every voter answers a linearizable read")
+}
+
+func detail(m Member) string {
+	if m.Detail == "" {
+		return ""
+	}
+	return ": " + m.Detail
+}
+
+// membershipMatches: the members are exactly the pods, in everybody's view,
+// and the same ones as when the roll began.
+func membershipMatches(s Snapshot, p Plan) Finding {
+	cluster, first := ID(0), -1
+	bad := eachMember(s, p, func(i int, m Member) string {
+		if cluster == 0 {
+			cluster, first = m.Cluster, i
+		}
+		return membershipFault(s, i, m, s.Member(first), cluster)
+	})
+	if b := s.Baseline.Cluster; b != 0 && cluster != 0 && b != cluster {
+		bad = append(bad, fmt.Sprintf("cluster id %s, was %s when the roll began", cluster, b))
+	}
+	return gateOver(s, bad, fmt.Sprintf("%d voters in every view", s.Set.Replicas),
+		fmt.Sprintf("%d started voters, the pods' own, unchanged", s.Set.Replicas))
+}
+
+func membershipFault(s Snapshot, i int, m, first Member, cluster ID) string {
+	switch {
+	case m.Peers == nil:
+		return "gave no member list"
+	case m.Cluster == 0 || m.Cluster != cluster:
+		return fmt.Sprintf("has cluster id %s, others %s", m.Cluster, cluster)
+	case s.Baseline.Members[i] != 0 && s.Baseline.Members[i] != m.ID:
+		return fmt.Sprintf("is member %s, was %s when the roll began", m.ID, s.Baseline.Members[i])
+	}
+	voters, self := 0, false
+	for _, peer := range m.Peers {
+		if peer.Name == "" {
+			return fmt.Sprintf("lists member %s that never started", peer.ID)
+		}
+		if !peer.Learner {
+			voters++
+		}
+		self = self || peer.ID == m.ID
+	}
+	switch {
+	case !self:
+		return "is not in its own member list"
+	case voters != s.Set.Replicas:
+		return fmt.Sprintf("lists %d voters for %d replicas", voters, s.Set.Replicas)
+	case !samePeers(m.Peers, first.Peers):
+		return "lists other members than the first member does"
+	}
+	return ""
+}
+
+// samePeers compares two views regardless of their order.
+func samePeers(a, b []Peer) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	seen := map[Peer]bool{}
+	for _, p := range a {
+		seen[p] = true
+	}
+	for _, p := range b {
+		if !seen[p] {
+			return false
+		}
+	}
+	return len(seen) == len(a)
+}
+
+// learnersAbsent: nobody is a learner, in anybody's view. A learner has no
+// vote and its promotion changes quorum under us.
+func learnersAbsent(s Snapshot, p Plan) Finding {
+	bad := eachMember(s, p, func(_ int, m Member) string {
+		if m.Peers == nil {
+			return "gave no member list"
+		}
+		if m.Learner {
+			return "is a learner"
+		}
+		for _, peer := range m.Peers {
+			if peer.Learner {
+				return "lists learner " + peer.ID.String()
+			}
+		}
+		return ""
+	})
+	return gateOver(s, bad, "none", "no learner in any view")
+}
+
+// leaderAgreed: all name one leader and one term, and that leader agrees.
+func leaderAgreed(s Snapshot, p Plan) Finding {
+	leader, term := ID(0), uint64(0)
+	bad := eachMember(s, p, func(_ int, m Member) string {
+		switch {
+		case !m.Reached:
+			return "did not say"
+		case m.Leader == 0:
+			return "sees no leader"
+		case leader == 0:
+			leader, term = m.Leader, m.Term
+		case m.Leader != leader || m.Term != term:
+			return fmt.Sprintf("names %s in term %d, others %s in term %d", m.Leader, m.Term, leader, term)
+		}
+		return ""
+	})
+	if len(bad) == 0 && s.Probed && s.LeaderIndex() < 0 {
+		bad = append(bad, fmt.Sprintf("leader %s is no pod's member", leader))
+	}
+	return gateOver(s, bad, fmt.Sprintf("%s in term %d", leader, term), "one leader, one term, by its own word too")
+}
+
+// termStable: no election that we did not ask for has just happened.
+func termStable(s Snapshot, _ Plan) Finding {
+	threshold := "none for " + s.Limits.TermQuiet.String()
+	at := s.Baseline.UnplannedAt
+	if at.IsZero() {
+		return pass("no unexplained election seen", threshold)
+	}
+	age := max(0, s.Now.Sub(at))
+	measured := fmt.Sprintf("unexplained election %s ago", age.Truncate(time.Second))
+	if age < s.Limits.TermQuiet {
+		return object(measured, threshold)
+	}
+	return pass(measured, threshold)
+}
+
+// caughtUp: each member has applied what the leader had committed before we
+// asked. Subtraction saturates: a member ahead of that index lags by nothing.
+func caughtUp(s Snapshot, p Plan) Finding {
+	if s.Limits.CatchUpRatio > 0 {
+		return caughtUpByRatio(s, p)
+	}
+	worst := uint64(0)
+	bad := eachMember(s, p, func(_ int, m Member) string {
+		lag := Lag(s, m)
+		worst = max(worst, lag)
+		switch {
+		case s.Commit == 0:
+			return "cannot be compared: the leader's commit index is unknown"
+		case !m.Reached || m.Last.Applied == 0:
+			return "did not say what it has applied"
+		case lag > 0:
+			return fmt.Sprintf("is %d entries behind", lag)
+		}
+		return ""
+	})
+	return gateOver(s, bad, fmt.Sprintf("%d entries behind commit index %d", worst, s.Commit), "0 behind the leader's commit index within 2s")
+}
+
+// Lag is how many entries the member is behind the leader's commit index.
+func Lag(s Snapshot, m Member) uint64 {
+	if m.Last.Applied >= s.Commit {
+		return 0
+	}
+	return s.Commit - m.Last.Applied
+}
+
+func caughtUpByRatio(s Snapshot, p Plan) Finding {
+	lead := s.Member(s.LeaderIndex()).Last.Revision
+	need := s.Limits.CatchUpRatio * float64(lead)
+	bad := eachMember(s, p, func(_ int, m Member) string {
+		if lead > 0 && m.Last.Revision > 0 && float64(m.Last.Revision) >= need {
+			return ""
+		}
+		return fmt.Sprintf("is at revision %d of %d", m.Last.Revision, lead)
+	})
+	return gateOver(s, bad, fmt.Sprintf("leader at revision %d", lead), fmt.Sprintf("%.0f %% of the leader's revision", 100*s.Limits.CatchUpRatio))
+}
+
+// revisionsConsistent: equal applied index implies equal revision. Under load
+// the two numbers of one reading are not taken at one instant, so a pair
+// counts only when both readings of both members show it.
+func revisionsConsistent(s Snapshot, p Plan) Finding {
+	var bad []string
+	for i := range s.Set.Replicas {
+		for j := range i {
+			if p.exempt(i) || p.exempt(j) {
+				continue
+			}
+			a, b := s.Member(i), s.Member(j)
+			if contradict(a.First, b.First) && contradict(a.Last, b.Last) {
+				bad = append(bad, fmt.Sprintf("%s and %s applied index %d but are at revisions %d and %d",
+					s.Set.PodName(j), s.Set.PodName(i), a.Last.Applied, b.Last.Revision, a.Last.Revision))
+			}
+		}
+	}
+	return gateOver(s, bad, "no contradiction", "equal applied index has equal revision")
+}
+
+func contradict(a, b Sample) bool {
+	return a.Applied != 0 && a.Applied == b.Applied && a.Revision != b.Revision
+}
+
+// quorumAfter: without the victim a quorum of healthy voters is left. Voters
+// are counted from the member lists, since one that never started counts
+// against quorum all the same.
+func quorumAfter(s Snapshot, p Plan) Finding {
+	voters, healthy := s.Set.Replicas, 0
+	for i := range s.Set.Replicas {
+		m := s.Member(i)
+		own := 0
+		for _, peer := range m.Peers {
+			if !peer.Learner {
+				own++
+			}
+		}
+		voters = max(voters, own)
+		if i != p.Victim && s.Pod(i).Usable() && m.Reached && m.Read == Yes && !m.Learner {
+			healthy++
+		}
+	}
+	quorum := voters/2 + 1
+	measured := fmt.Sprintf("%d of %d voters would stay healthy", healthy, voters)
+	threshold := fmt.Sprintf("%d", quorum)
+	switch {
+	case !s.Probed || s.Set.Replicas < 1:
+		return object("members were not asked", threshold)
+	case healthy >= quorum:
+		return pass(measured, threshold)
+	case voters <= 2 && s.Limits.AllowDowntime && healthy >= voters-1:
+		f := pass(measured, threshold+", or allowDowntime for one or two voters")
+		f.Note = "this step interrupts the service (allowDowntime)"
+		return f
+	}
+	return object(measured, threshold)
+}
+
+// alarmsAbsent: no alarm is raised. NOSPACE alone may be overridden; CORRUPT
+// and any type not known here never.
+func alarmsAbsent(s Snapshot, p Plan) Finding {
+	const threshold = "no alarm"
+	if !s.Probed || s.AlarmsRead != Yes {
+		return object("alarms could not be read", threshold)
+	}
+	var raised []string
+	kind := Soft
+	for _, a := range s.Alarms {
+		raised = append(raised, fmt.Sprintf("%s on member %s", a.Text, a.Member))
+		if a.Kind != AlarmNoSpace {
+			kind = Hard
+		}
+	}
+	if len(raised) > 0 {
+		f := object(strings.Join(raised, "; "), threshold)
+		f.Kind = kind
+		return f
+	}
+	return pass("none", threshold)
+}
+
+// headroom: a member that comes back must not run into its quota while it
+// catches up.
+func headroom(s Snapshot, p Plan) Finding {
+	threshold := fmt.Sprintf("database below %.0f %% of its quota", 100*s.Limits.HeadroomStop)
+	worst, note := 0.0, ""
+	bad := eachMember(s, p, func(i int, m Member) string {
+		share := float64(m.DBSize) / float64(quota(s, m))
+		worst = max(worst, share)
+		if share >= s.Limits.HeadroomStop {
+			return fmt.Sprintf("uses %.0f %% of its quota", 100*share)
+		}
+		return ""
+	})
+	if worst >= s.Limits.HeadroomNote {
+		note = fmt.Sprintf("the database is at %.0f %% of its quota; compact and defragment soon", 100*worst)
+	}
+	f := gateOver(s, bad, fmt.Sprintf("%.0f %%", 100*worst), threshold)
+	f.Note = note
+	return f
+}
+
+// defaultQuota is etcd's own when none is set.
+const defaultQuota = 2 << 30
+
+func quota(s Snapshot, m Member) int64 {
+	switch {
+	case m.Quota > 0:
+		return m.Quota
+	case s.Template.QuotaBytes > 0:
+		return s.Template.QuotaBytes
+	}
+	return defaultQuota
+}
