@@ -1,0 +1,52 @@
+package roll
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/etcdroll/etcdroll/pkg/guard"
+)
+
+// Describe tells the decision in one line, for logs, transcripts and people.
+func Describe(d Decision) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s (%s): %s", d.Outcome, d.Reason, d.Message)
+	if w := d.Write; w != nil && w.SetPartition {
+		fmt.Fprintf(&b, "; partition becomes %d", w.Partition)
+	}
+	switch d.Effect.Kind {
+	case MoveLeader:
+		fmt.Fprintf(&b, "; ask member %s to hand over to %s", d.Effect.From, d.Effect.To)
+	case DeletePod:
+		fmt.Fprintf(&b, "; delete the pod at index %d", d.Effect.Index)
+	}
+	return b.String()
+}
+
+// sentence joins the objections of a verdict.
+func sentence(verdict guard.Verdict) string {
+	var parts []string
+	for _, f := range verdict.Objections() {
+		parts = append(parts, fmt.Sprintf("%s: %s (wants: %s)", f.Gate, f.Measured, f.Threshold))
+	}
+	return orWords(strings.Join(parts, "; "), "no gate objects")
+}
+
+func orWords(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// soakLeft is when the youngest pod will have soaked, at most ten seconds on:
+// a clock that jumps must not make us sleep.
+func (v *view) soakLeft() time.Duration {
+	need := v.o.Limits.Soak(v.o.Set.MinReady)
+	left := time.Duration(0)
+	for i := range v.o.Set.Replicas {
+		left = max(left, need-guard.SoakedFor(v.o.Snapshot, i))
+	}
+	return min(max(left, soon), 10*time.Second)
+}
