@@ -21,17 +21,17 @@ type floor struct {
 var floors = []floor{
 	{
 		to: "3.5", authBars: true,
-		because: "a 3.5 member cannot authenticate against a 3.4 cluster with auth enabled",
+		because: "3.5 changed the log entries of authentication, which 3.4 members cannot read",
 		source:  "https://etcd.io/docs/v3.5/upgrades/upgrade_3_5/",
 	},
 	{
 		to: "3.6", from: Version{3, 5, 26}, advise: Version{3, 5, 32},
-		because: "older 3.5 patches leave removed members and unpromoted learners in the v3 store, which 3.6 trusts",
+		because: "earlier 3.5 patches leave removed members and unpromoted learners in the v3 store, which 3.6 trusts",
 		source:  "https://etcd.io/docs/v3.6/upgrades/upgrade_3_6/",
 	},
 	{
 		to: "3.7", from: Version{3, 6, 11},
-		because: "older 3.6 patches still depend on the v2 store that 3.7 no longer reads",
+		because: "earlier 3.6 patches may not run beside 3.7",
 		source:  "https://etcd.io/docs/v3.7/upgrades/upgrade_3_7/",
 	},
 }

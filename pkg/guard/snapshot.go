@@ -221,12 +221,12 @@ const (
 
 // Template is what the pod template tells before any pod is touched.
 type Template struct {
-	Data           Storage
-	Grace          time.Duration // terminationGracePeriodSeconds
-	RemovesMember  bool          // a preStop hook runs a member removal
-	Flags          []string      // names of etcd flags, without dashes
-	Version        string        // parsed from the image tag; "" when it does not parse
-	QuotaBytes     int64         // from arguments or environment; 0 when not set
+	Data          Storage
+	Grace         time.Duration // terminationGracePeriodSeconds
+	RemovesMember bool          // a preStop hook runs a member removal
+	Flags         []string      // names of etcd flags, without dashes
+	Version       string        // parsed from the image tag; "" when it does not parse
+	QuotaBytes    int64         // from arguments or environment; 0 when not set
 }
 
 // Baseline is what the roll remembers about the cluster it began with.
