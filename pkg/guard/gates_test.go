@@ -68,7 +68,10 @@ func TestEachFaultClosesItsGate(t *testing.T) {
 			[]Gate{MembersReachable, LinearizableRead, MembershipMatches, LearnersAbsent, LeaderAgreed, CaughtUp, QuorumAfter, VersionPath}, "deadline exceeded"},
 		{"ET-32", "no linearizable read", func(s *Snapshot) { s.Members[1].Read = No }, []Gate{LinearizableRead, QuorumAfter}, "etcd-1 gave no linearizable read"},
 		{"ET-07", "a member that never started", func(s *Snapshot) { s.Members[0].Peers = append(slices.Clone(s.Members[0].Peers), Peer{ID: 9}) }, []Gate{MembershipMatches, QuorumAfter}, "never started"},
-		{"ET-25", "views differ", func(s *Snapshot) { s.Members[2].Peers = slices.Clone(s.Members[2].Peers); s.Members[2].Peers[0].ID = 55 }, []Gate{MembershipMatches}, "other members"},
+		{"ET-25", "views differ", func(s *Snapshot) {
+			s.Members[2].Peers = slices.Clone(s.Members[2].Peers)
+			s.Members[2].Peers[0].ID = 55
+		}, []Gate{MembershipMatches}, "other members"},
 		{"ET-04", "another cluster id", func(s *Snapshot) { s.Members[2].Cluster = 8 }, []Gate{MembershipMatches}, "cluster id 8"},
 		{"", "another member than at the start", func(s *Snapshot) { s.Baseline = Baseline{Cluster: 7, Members: map[int]ID{1: 5}} }, []Gate{MembershipMatches}, "was 5"},
 		{"", "another cluster than at the start", func(s *Snapshot) { s.Baseline.Cluster = 6 }, []Gate{MembershipMatches}, "was 6"},

@@ -4,8 +4,8 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
-	"io/fs"
 	"os/exec"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -38,12 +38,19 @@ func TestTheCoreImportsOnlyPureThings(t *testing.T) {
 
 func TestTheCoreReadsNoClock(t *testing.T) {
 	for _, dir := range []string{".", "../fn/roll"} {
-		packages, err := parser.ParseDir(token.NewFileSet(), dir, func(f fs.FileInfo) bool { return !strings.HasSuffix(f.Name(), "_test.go") }, 0)
-		if err != nil || len(packages) == 0 {
-			t.Fatalf("parse %s: %v, %d packages", dir, err, len(packages))
+		files, err := filepath.Glob(filepath.Join(dir, "*.go"))
+		if err != nil || len(files) == 0 {
+			t.Fatalf("find the sources in %s: %v, %d files", dir, err, len(files))
 		}
-		for _, p := range packages {
-			ast.Inspect(p, func(n ast.Node) bool {
+		for _, name := range files {
+			if strings.HasSuffix(name, "_test.go") {
+				continue
+			}
+			file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+			if err != nil {
+				t.Fatal(err)
+			}
+			ast.Inspect(file, func(n ast.Node) bool {
 				sel, ok := n.(*ast.SelectorExpr)
 				if x, isIdent := selX(sel, ok); isIdent && x == "time" && slices.Contains([]string{"Now", "Since", "Until", "After", "Sleep", "Tick", "NewTimer"}, sel.Sel.Name) {
 					t.Errorf("%s calls time.%s", dir, sel.Sel.Name)

@@ -103,42 +103,50 @@ type check struct {
 	gate Gate
 	kind Kind
 	test func(Snapshot, Plan) Finding
+	// passes completes the sentence "passes when ..."; docs/gates.md shows it.
+	passes string
 }
 
 // The list is the contract: every gate is here once, and all are evaluated.
 var checks = []check{
-	{StatusCurrent, Hard, statusCurrent},
-	{ShapeSupported, Hard, shapeSupported},
-	{OnePodInFlight, Hard, onePodInFlight},
-	{Soaked, Soft, soaked},
-	{MembersReachable, Hard, membersReachable},
-	{LinearizableRead, Hard, linearizableRead},
-	{MembershipMatches, Hard, membershipMatches},
-	{LearnersAbsent, Hard, learnersAbsent},
-	{LeaderAgreed, Hard, leaderAgreed},
-	{TermStable, Soft, termStable},
-	{CaughtUp, Hard, caughtUp},
-	{RevisionsConsistent, Hard, revisionsConsistent},
-	{QuorumAfter, Hard, quorumAfter},
-	{AlarmsAbsent, Hard, alarmsAbsent},
-	{VersionPath, Hard, versionPath},
-	{Headroom, Soft, headroom},
-	{DisruptionBudget, Soft, disruptionBudget},
-	{TemplateLint, Soft, templateLint},
+	{StatusCurrent, Hard, statusCurrent, "the controller has observed the latest spec and the set is not being deleted"},
+	{ShapeSupported, Hard, shapeSupported, "the set is RollingUpdate with maxUnavailable 1, or OnDelete, has 1 to 9 replicas and is not scaling"},
+	{OnePodInFlight, Hard, onePodInFlight, "every pod is present, owned by the set, Ready and not terminating (a pod that is broken and is the victim is exempt)"},
+	{Soaked, Soft, soaked, "every pod has been Ready, with the process it runs now, for the cool-down or minReadySeconds, whichever is longer"},
+	{MembersReachable, Hard, membersReachable, "every member answers Status on a connection of its own"},
+	{LinearizableRead, Hard, linearizableRead, "every voter answers a read that a quorum confirmed"},
+	{MembershipMatches, Hard, membershipMatches, "every member lists exactly the pods as started voters, in one cluster, the same ones as when the roll began"},
+	{LearnersAbsent, Hard, learnersAbsent, "no member is, or lists, a learner"},
+	{LeaderAgreed, Hard, leaderAgreed, "all members name one leader and one term, and that leader agrees"},
+	{TermStable, Soft, termStable, "no election that we did not ask for was noticed within the last minute"},
+	{CaughtUp, Hard, caughtUp, "every member has applied what the leader had committed when we asked, within two seconds"},
+	{RevisionsConsistent, Hard, revisionsConsistent, "members that have applied the same entries are at the same revision"},
+	{QuorumAfter, Hard, quorumAfter, "a quorum of healthy voters is left without the victim; one or two voters need allowDowntime"},
+	{AlarmsAbsent, Hard, alarmsAbsent, "no alarm is raised (NOSPACE can be overridden; CORRUPT and unknown alarms never)"},
+	{VersionPath, Hard, versionPath, "etcd supports the way from what runs to the target version"},
+	{Headroom, Soft, headroom, "no database is near its quota"},
+	{DisruptionBudget, Soft, disruptionBudget, "the PodDisruptionBudgets that select the pods allow one disruption (passes with a note when they cannot be read)"},
+	{TemplateLint, Soft, templateLint, "data is on a persistent volume, the grace period is long enough, preStop removes no member, and the target version knows every flag"},
 }
 
 // HealthGates are those that say the cluster is well, whatever comes next.
 var HealthGates = []Gate{OnePodInFlight, MembersReachable, LinearizableRead, MembershipMatches,
 	LearnersAbsent, LeaderAgreed, CaughtUp, RevisionsConsistent, AlarmsAbsent}
 
-// Gates lists every gate with its kind, for documentation and validation. The
-// kind of AlarmsAbsent is soft for NOSPACE alone.
-func Gates() map[Gate]Kind {
-	kinds := map[Gate]Kind{}
+// About describes one gate.
+type About struct {
+	Gate   Gate
+	Kind   Kind   // AlarmsAbsent is soft for NOSPACE alone
+	Passes string // completes "passes when ..."
+}
+
+// Gates lists every gate in order, for documentation and validation.
+func Gates() []About {
+	list := make([]About, 0, len(checks))
 	for _, c := range checks {
-		kinds[c.gate] = c.kind
+		list = append(list, About{c.gate, c.kind, c.passes})
 	}
-	return kinds
+	return list
 }
 
 // Judge evaluates every gate for the plan.

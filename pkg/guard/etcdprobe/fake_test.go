@@ -24,6 +24,7 @@ import (
 // for what a real one cannot be talked into.
 type fakeMember struct {
 	address  string
+	stop     func()
 	accepted atomic.Int32 // connections taken
 	open     atomic.Int32 // connections not closed yet
 
@@ -35,12 +36,15 @@ type fakeMember struct {
 	alarms   []*pb.AlarmMember
 	auth     bool
 	users    map[string]string
-	fail     map[string]error // by call
-	hang     map[string]bool
-	slow     map[string]time.Duration
-	calls    []string
-	targets  []uint64 // of MoveLeader
-	hash     pb.HashKVResponse
+
+	statusNeedsUser bool // as from 3.5.28 on
+
+	fail    map[string]error // by call
+	hang    map[string]bool
+	slow    map[string]time.Duration
+	calls   []string
+	targets []uint64 // of MoveLeader
+	hash    pb.HashKVResponse
 }
 
 // enter notes the call and plays the trouble arranged for it.
@@ -100,6 +104,9 @@ type fakeMaintenance struct {
 
 func (f fakeMaintenance) Status(ctx context.Context, _ *pb.StatusRequest) (*pb.StatusResponse, error) {
 	if err := f.m.enter(ctx, "Status"); err != nil {
+		return nil, err
+	}
+	if err := f.m.known(ctx); err != nil && f.m.statusNeedsUser {
 		return nil, err
 	}
 	f.m.mu.Lock()
@@ -296,6 +303,7 @@ func serveFake(t *testing.T, m *fakeMember, config *tls.Config) {
 	pb.RegisterKVServer(server, fakeKV{m: m})
 	pb.RegisterAuthServer(server, fakeAuth{m: m})
 	go func() { _ = server.Serve(countingListener{listener, m}) }()
+	m.stop = server.Stop
 	t.Cleanup(server.Stop)
 }
 

@@ -191,7 +191,7 @@ func TestET10_SilentMembersCostNoMoreThanEightSeconds(t *testing.T) {
 func TestET10_MembersThatHangInEveryStep(t *testing.T) {
 	t.Parallel()
 	fakes := newFakes(t, 3)
-	for i, calls := range [][]string{{"MemberList", "Range"}, {"Range", "AlarmGET", "AuthStatus"}, {"Authenticate", "AlarmGET", "Range"}} {
+	for i, calls := range [][]string{{"MemberList", "Range", "AlarmGET"}, {"Range", "AlarmGET", "AuthStatus"}, {"Authenticate", "AlarmGET", "Range"}} {
 		for _, c := range calls {
 			fakes[i].hang[c] = true
 		}
@@ -300,7 +300,9 @@ func TestET30_IdsKeepAllTheirBitsInText(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	var back struct{ Members []struct{ ID, Cluster, Leader string } }
+	var back struct {
+		Members []struct{ ID, Cluster, Leader string }
+	}
 	if err := json.Unmarshal(text, &back); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,86 @@
+# Everything a person or CI runs. `make help` lists the targets.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+.DEFAULT_GOAL := help
+
+export CGO_ENABLED ?= 1
+VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
+LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+COMMANDS := $(notdir $(wildcard cmd/*))
+LOCAL := go run -C test/local .
+
+.PHONY: help
+help: ## Show this list
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | awk -F':.*## ' '{printf "  %-18s %s\n", $$1, $$2}'
+
+.PHONY: build
+build: ## Build every command into bin/
+	@mkdir -p bin
+	for c in $(COMMANDS); do CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/$$c ./cmd/$$c; done
+
+.PHONY: demo
+demo: ## Roll a real etcd on a real control plane, beside the native rolling update
+	go run ./test/demo
+
+.PHONY: test
+test: test-unit test-sim test-local test-e2e ## Run every test
+
+.PHONY: test-unit
+test-unit: ## Unit and property tests
+	go vet ./...
+	go test ./pkg/guard/ ./pkg/fn/roll/... ./pkg/events/... ./cmd/...
+	CGO_ENABLED=1 go test -race ./pkg/fn/ ./pkg/trigger/...
+
+.PHONY: test-sim
+test-sim: ## Random walks over a model of the world (20,000)
+	go test ./test/sim/
+
+.PHONY: local-binaries
+local-binaries: ## Build the control plane and etcd for the local cluster (cached)
+	$(LOCAL) build
+
+.PHONY: test-local
+test-local: local-binaries ## The local cluster's own tests, and etcd probes on real members
+	go test -C test/local ./...
+	ETCDROLL_ETCD="$$(for v in v3.5.35 v3.6.16 v3.7.3; do printf '%s=%s,' $$v "$$($(LOCAL) build --print etcd-$$v)"; done)" \
+	  go test ./pkg/guard/etcdprobe/...
+
+.PHONY: test-e2e
+test-e2e: local-binaries ## Rolls of real etcd on the real control plane
+	go test -timeout 40m ./test/e2e/...
+
+.PHONY: sim
+sim: ## Simulate TICKS ticks on all cores (default 10000000)
+	go test ./test/sim/ -run TestAtScale -count=1 -v -timeout 0 -args -sim.ticks=$(or $(TICKS),10000000)
+
+.PHONY: bench-footprint
+bench-footprint: local-binaries ## Memory, start-up time and reads per step
+	go run ./test/e2e/cmd/footprint
+
+.PHONY: fuzz
+fuzz: ## Fuzz every parser and the decision, 60 s each
+	@for p in $$(grep -rl --include='*_test.go' '^func Fuzz' pkg | xargs -n1 dirname | sort -u); do \
+	  for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go | sed 's/func //'); do \
+	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),60s); done; done
+
+.PHONY: generate
+generate: ## Write the generated documents (docs/gates.md, docs/reasons.md)
+	go test ./pkg/fn/roll/ -run TestDocuments -count=1 -args -update
+
+.PHONY: lint
+lint: ## gofmt, vet and staticcheck (exceptions: staticcheck.conf)
+	@test -z "$$(gofmt -l cmd pkg test)" || { gofmt -l cmd pkg test; echo 'run gofmt -w on these'; exit 1; }
+	go vet ./...
+	go vet -C test/local ./...
+	go tool -modfile=tools/go.mod staticcheck ./...
+
+.PHONY: verify
+verify: lint ## What a pull request must pass besides the tests
+	go mod verify
+	go mod tidy -diff
+	go test ./pkg/fn/roll/ -run TestDocuments -count=1
+
+.PHONY: clean
+clean: ## Remove what the targets made in this checkout
+	rm -rf bin dist .local
