@@ -111,7 +111,10 @@ func unsupportedShape(v *view) (Decision, bool) {
 		return Decision{}, false
 	}
 	if v.o.Set.Open() && v.lockable() {
-		return v.lock(ReasonShapeUnsupported, -1, f.Measured), true
+		return v.keepStanding(v.lock(ReasonShapeUnsupported, -1, f.Measured)), true
+	}
+	if v.halted() {
+		return v.done(v.o.Status.Reason, "halted as "+v.o.Status.HaltID), true
 	}
 	return v.block(ReasonShapeUnsupported, -1, guard.Verdict{f}, f.Measured), true
 }

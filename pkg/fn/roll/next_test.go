@@ -268,3 +268,22 @@ func TestET19_CatchingUpIsWaitedForWhileItGains(t *testing.T) {
 		t.Errorf("standing still: %s", Describe(d))
 	}
 }
+
+// Somebody opens a set that stands still: it is locked and stands still on.
+func TestLockingEndsNoHaltAndUnmarksNothing(t *testing.T) {
+	halt := Status{Phase: PhaseHalted, HaltID: "h", HaltedRevision: newRev, Reason: ReasonPodBroken}
+	for name, o := range map[string]Observed{
+		"halted":    with(healthy(3, 0), func(o *Observed) { o.Status = halt; o.Record = Record{UID: "set-1", Target: newRev, Seq: 2} }),
+		"converged": converged(3),
+	} {
+		before := o.Status
+		opened := with(o, func(o *Observed) { o.Set.Partition = 1 })
+		d := Next(opened)
+		if d.Step != StepLock || d.Write.Status != before {
+			t.Errorf("SS-17: %s: %s, status %+v", name, Describe(d), d.Write.Status)
+		}
+		if after := Next(with(opened, written(d))); after.Disruption() != 0 || after.Step == StepResume {
+			t.Errorf("%s: went on after the lock: %s", name, Describe(after))
+		}
+	}
+}

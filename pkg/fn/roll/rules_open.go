@@ -74,18 +74,27 @@ func (v *view) releasedOutdated() int {
 // left open, a foreign write, or a set that was rolling when it was adopted.
 func (v *view) foundOpen() Decision {
 	if v.lockable() {
-		return v.lock(ReasonFoundOpen, -1, fmt.Sprintf("found open at partition %d", v.o.Set.Partition))
+		return v.keepStanding(v.lock(ReasonFoundOpen, -1, fmt.Sprintf("found open at partition %d", v.o.Set.Partition)))
 	}
 	step := v.rec.Step
 	if step == nil || step.Kind != StepAdopt {
 		d := v.step(StepNote, ReasonFoundOpen, -1, "found open with a pod away; it is locked once the pod is back")
 		d.Write.Record.Step = &Step{Kind: StepAdopt, Target: v.target(), Partition: v.o.Set.Partition, Started: v.o.Now}
-		return d
+		return v.keepStanding(d)
 	}
 	if v.since(step.Started) >= v.o.Limits.ReadyTimeout {
 		return v.halt(ReasonPodNotRecreated, -1, "a pod of the set found open did not come back")
 	}
 	return v.wait(ReasonPodAway, -1, soon, "waiting for the missing pod before locking")
+}
+
+// keepStanding leaves the status of a set that stands still as it is: locking
+// what somebody else has opened neither ends a halt nor unmarks a set.
+func (v *view) keepStanding(d Decision) Decision {
+	if v.halted() || v.rec.Done || v.o.Paused {
+		d.Write.Status = v.o.Status
+	}
+	return d
 }
 
 // releasedAway waits for the victim's successor.
