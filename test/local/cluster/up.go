@@ -1,0 +1,194 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/etcdroll/etcdroll/test/local/proc"
+)
+
+// Up starts a fresh cluster and returns when every node is Ready. On error
+// nothing of it is left running.
+func Up(ctx context.Context, o Options) (err error) {
+	if components, containers, err := o.Dir.running(); err != nil {
+		return err
+	} else if len(components) > 0 {
+		return fmt.Errorf("a cluster already runs in %s (%s, pid %d): `down` ends it", o.Dir, components[0].Name, components[0].PID)
+	} else if len(containers) > 0 {
+		return fmt.Errorf("containers of an earlier cluster still run in %s: `down` ends them", o.Dir)
+	}
+	if err := o.Dir.prepare(); err != nil {
+		return fmt.Errorf("preparing %s: %w", o.Dir, err)
+	}
+	a, err := pickAddresses()
+	if err != nil {
+		return err
+	}
+	if err := o.Dir.credentials(local(a.api)); err != nil {
+		return err
+	}
+	if err := copyFile(o.Self, o.self()); err != nil {
+		return fmt.Errorf("keeping a copy of this program: %w", err)
+	}
+	if err := o.writeConfigs(a); err != nil {
+		return err
+	}
+	state := State{Components: o.components(a), APIServer: local(a.api), Nodes: o.Nodes}
+	if err := o.Dir.save(state); err != nil {
+		return err
+	}
+	defer func() {
+		if err != nil {
+			_ = Down(o.Dir)
+		}
+	}()
+	return o.startAll(ctx, state)
+}
+
+func (o Options) startAll(ctx context.Context, state State) error {
+	began := time.Now()
+	probe, err := newProber(o.Dir)
+	if err != nil {
+		return err
+	}
+	ended := map[string]<-chan struct{}{}
+	for _, c := range state.Components {
+		if ended[c.Name], err = o.Dir.start(c, o.Tied); err != nil {
+			return err
+		}
+		// etcd and the API server must answer before the next one starts; the
+		// others wait for nobody.
+		if c.Name == Etcd || c.Name == APIServer {
+			if err := probe.untilReady(ctx, o.Dir, c, ended[c.Name]); err != nil {
+				return err
+			}
+			_, _ = fmt.Fprintf(o.Progress, "%s ready after %s\n", c.Name, time.Since(began).Round(100*time.Millisecond))
+		}
+	}
+	for _, c := range state.Components[2:] {
+		if err := probe.untilReady(ctx, o.Dir, c, ended[c.Name]); err != nil {
+			return err
+		}
+	}
+	if err := untilUsable(ctx, o.Dir, state.Nodes, ended[NodeAgent]); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintf(o.Progress, "%d nodes ready after %s\n", state.Nodes, time.Since(began).Round(100*time.Millisecond))
+	return nil
+}
+
+func (d Dir) start(c Component, tied bool) (<-chan struct{}, error) {
+	_, ended, err := c.Start(d.run(), tied)
+	return ended, err
+}
+
+// Down ends every process of the cluster and returns when none is left. It
+// needs nothing but the records, so that it works after any crash.
+func Down(d Dir) error {
+	components, _, err := d.running()
+	if err != nil {
+		return err
+	}
+	// The agent goes first and takes the containers along, so that nothing is
+	// restarted; state is thrown away, so that nothing needs a grace.
+	for _, name := range []string{NodeAgent, ControllerManager, Scheduler, APIServer, Etcd} {
+		for _, r := range components {
+			if r.Name == name {
+				if err := r.Stop(0); err != nil {
+					return err
+				}
+				r.Remove(d.run())
+			}
+		}
+	}
+	_, containers, err := d.running()
+	if err != nil {
+		return err
+	}
+	for _, r := range containers {
+		if err := r.Stop(0); err != nil {
+			return err
+		}
+		r.Remove(d.runContainers())
+	}
+	return nil
+}
+
+// StopComponent ends one component with SIGTERM, then SIGKILL.
+func StopComponent(d Dir, name string) error {
+	c, err := d.component(name)
+	if err != nil {
+		return err
+	}
+	r, err := proc.Read(d.run(), c.Name)
+	if err != nil {
+		return err
+	}
+	if !r.Alive() {
+		return fmt.Errorf("%s does not run", name)
+	}
+	if err := r.Stop(c.Grace); err != nil {
+		return err
+	}
+	r.Remove(d.run())
+	return nil
+}
+
+// StartComponent starts a stopped component as it was and waits until it is ready.
+func StartComponent(ctx context.Context, d Dir, name string) error {
+	c, err := d.component(name)
+	if err != nil {
+		return err
+	}
+	r, err := proc.Read(d.run(), c.Name)
+	if err != nil {
+		return err
+	}
+	if r.Alive() {
+		return fmt.Errorf("%s already runs (pid %d)", name, r.PID)
+	}
+	probe, err := newProber(d)
+	if err != nil {
+		return err
+	}
+	ended, err := d.start(c, false)
+	if err != nil {
+		return err
+	}
+	return probe.untilReady(ctx, d, c, ended)
+}
+
+func (d Dir) component(name string) (Component, error) {
+	state, err := d.Load()
+	if err != nil {
+		return Component{}, err
+	}
+	var known []string
+	for _, c := range state.Components {
+		if c.Name == name || "kube-"+c.Name == name {
+			return c, nil
+		}
+		known = append(known, c.Name)
+	}
+	return Component{}, fmt.Errorf("no component %q: known are %v", name, known)
+}
+
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = in.Close() }()
+	out, err := os.OpenFile(to, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o755)
+	if err != nil {
+		return err
+	}
+	if _, err := io.Copy(out, in); err != nil {
+		_ = out.Close()
+		return err
+	}
+	return out.Close()
+}

@@ -1,0 +1,84 @@
+package sandbox
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// Streams are the standard streams of a command run inside a container; nil
+// ones are empty or discarded.
+type Streams struct {
+	In       io.Reader
+	Out, Err io.Writer
+}
+
+// Exec runs a command inside the container's root and returns its exit code. It
+// ends when the context or the container does. An error means that the command
+// was not run or was cut off.
+func (p *Process) Exec(ctx context.Context, argv, env []string, streams Streams) (int, error) {
+	if !privileged() {
+		return 0, errors.New("exec in a container needs root: entering another user name space is not supported")
+	}
+	root := fmt.Sprintf("/proc/%d/root", p.pid)
+	program, err := lookPathBelow(root, argv[0], env)
+	if err != nil {
+		return 0, err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	go func() {
+		select {
+		case <-p.done:
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	cmd := exec.CommandContext(ctx, program)
+	cmd.Args, cmd.Env, cmd.Dir = argv, env, "/"
+	cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, streams.Out, streams.Err
+	cmd.SysProcAttr = &unix.SysProcAttr{Chroot: root, Setsid: true, Pdeathsig: unix.SIGKILL}
+	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }
+	cmd.WaitDelay = 200 * time.Millisecond
+	if err := startOnSpawner(cmd); err != nil {
+		return 0, fmt.Errorf("exec %q: %w", argv[0], err)
+	}
+	err = cmd.Wait()
+	if ctx.Err() != nil {
+		return 0, fmt.Errorf("exec %q: %w", argv[0], ctx.Err())
+	}
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		return exit.ExitCode(), nil
+	}
+	return 0, err
+}
+
+// lookPathBelow finds the program as a container runtime does, in the PATH of
+// the container's environment. The result is a path as seen inside root.
+func lookPathBelow(root, name string, env []string) (string, error) {
+	if strings.Contains(name, "/") {
+		return name, nil
+	}
+	path := DefaultPath
+	for _, e := range env {
+		if value, ok := strings.CutPrefix(e, "PATH="); ok {
+			path = value
+		}
+	}
+	for _, dir := range filepath.SplitList(path) {
+		info, err := os.Stat(filepath.Join(root, dir, name))
+		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return filepath.Join(dir, name), nil
+		}
+	}
+	return "", fmt.Errorf("exec: %q: %w", name, exec.ErrNotFound)
+}

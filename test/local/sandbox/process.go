@@ -1,0 +1,220 @@
+package sandbox
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"runtime"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/etcdroll/etcdroll/test/local/proc"
+)
+
+// Process is a started container.
+type Process struct {
+	pid    int
+	record proc.Record
+	runDir string
+	done   chan struct{}
+	exit   Exit
+}
+
+// Start prepares the root directory, starts the container and returns once its
+// program has been executed. A *StartError means that the program could not be
+// run (no such file, mount refused).
+func Start(spec Spec) (*Process, error) {
+	if err := spec.prepareRoot(); err != nil {
+		return nil, &StartError{Message: err.Error()}
+	}
+	log, err := os.OpenFile(spec.Log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o644)
+	if err != nil {
+		return nil, fmt.Errorf("opening the container log: %w", err)
+	}
+	defer func() { _ = log.Close() }()
+	cmd, talk, err := spec.command(log)
+	if err != nil {
+		return nil, err
+	}
+	if err := startOnSpawner(cmd); err != nil {
+		talk.abandon()
+		return nil, &StartError{Message: "creating the container's name spaces: " + err.Error()}
+	}
+	p := &Process{pid: cmd.Process.Pid, runDir: spec.RunDir, done: make(chan struct{})}
+	failure := talk.handOver(spec.setup())
+	go p.wait(cmd)
+	if failure != "" {
+		<-p.done
+		return nil, &StartError{Message: failure}
+	}
+	p.remember(spec.Name)
+	return p, nil
+}
+
+// PID is the container's first process as the host sees it.
+func (p *Process) PID() int { return p.pid }
+
+// Done is closed when the container and all its processes have ended.
+func (p *Process) Done() <-chan struct{} { return p.done }
+
+// Exit says how it ended; valid once Done is closed.
+func (p *Process) Exit() Exit { return p.exit }
+
+// Signal sends a signal to the container's first process. When that one ends,
+// the kernel ends every other process of the container.
+func (p *Process) Signal(sig unix.Signal) {
+	select {
+	case <-p.done:
+	default:
+		_ = unix.Kill(p.pid, sig)
+	}
+}
+
+// remember stores who the process is, for `down` after a crash of the agent. A
+// process that has ended already needs no record.
+func (p *Process) remember(name string) {
+	record, err := proc.Observe(name, p.pid)
+	if err != nil {
+		return
+	}
+	p.record = record
+	if record.Write(p.runDir) == nil {
+		go func() {
+			<-p.done
+			record.Remove(p.runDir)
+		}()
+	}
+}
+
+func (p *Process) wait(cmd *exec.Cmd) {
+	_ = cmd.Wait()
+	status, _ := cmd.ProcessState.Sys().(unix.WaitStatus)
+	p.exit = Exit{Code: cmd.ProcessState.ExitCode(), At: time.Now()}
+	if status.Signaled() {
+		p.exit.Signal = int(status.Signal())
+		p.exit.Code = 128 + p.exit.Signal
+	}
+	close(p.done)
+}
+
+func (s Spec) command(log *os.File) (*exec.Cmd, *conversation, error) {
+	talk, err := newConversation()
+	if err != nil {
+		return nil, nil, err
+	}
+	cmd := exec.Command("/proc/self/exe", InitCommand)
+	cmd.Env = []string{}
+	cmd.Stdout, cmd.Stderr = log, log
+	cmd.ExtraFiles = talk.childFiles()
+	cmd.SysProcAttr = &unix.SysProcAttr{
+		Setsid: true,
+		// The agent's death ends every container, whatever killed it.
+		Pdeathsig:  unix.SIGKILL,
+		Cloneflags: unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWUTS,
+	}
+	if !privileged() {
+		cmd.SysProcAttr.Cloneflags |= unix.CLONE_NEWUSER
+		cmd.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Geteuid(), Size: 1}}
+		cmd.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getegid(), Size: 1}}
+	}
+	return cmd, talk, nil
+}
+
+func (s Spec) setup() setup {
+	mounts := slices.Clone(s.Mounts)
+	for name, path := range s.Programs {
+		mounts = append(mounts, Mount{Source: path, Target: "/usr/local/bin/" + name})
+	}
+	return setup{Root: s.Root, Hostname: s.Hostname, Mounts: mounts, Argv: s.Argv, Env: s.Env, Dir: s.Dir}
+}
+
+// prepareRoot makes the skeleton of the container's file system on the host; the
+// mounts themselves exist only in the container's own name space.
+func (s Spec) prepareRoot() error {
+	for _, dir := range []string{"proc", "dev", "tmp", "etc", "run", "usr/local/bin", "var/run"} {
+		if err := os.MkdirAll(filepath.Join(s.Root, dir), 0o755); err != nil {
+			return err
+		}
+	}
+	if err := os.Chmod(filepath.Join(s.Root, "tmp"), 0o777|os.ModeSticky); err != nil {
+		return err
+	}
+	for name, content := range s.Files {
+		if err := os.WriteFile(filepath.Join(s.Root, name), []byte(content), 0o644); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// conversation carries the setup to container-init and its complaint back. The
+// answering pipe closes by itself when the container's program is executed.
+type conversation struct{ setupR, setupW, answerR, answerW *os.File }
+
+func newConversation() (*conversation, error) {
+	c := &conversation{}
+	var err error
+	if c.setupR, c.setupW, err = os.Pipe(); err != nil {
+		return nil, err
+	}
+	if c.answerR, c.answerW, err = os.Pipe(); err != nil {
+		_, _ = c.setupR.Close(), c.setupW.Close()
+		return nil, err
+	}
+	return c, nil
+}
+
+func (c *conversation) childFiles() []*os.File { return []*os.File{c.setupR, c.answerW} }
+
+func (c *conversation) abandon() {
+	for _, f := range []*os.File{c.setupR, c.setupW, c.answerR, c.answerW} {
+		_ = f.Close()
+	}
+}
+
+func (c *conversation) handOver(s setup) string {
+	_, _ = c.setupR.Close(), c.answerW.Close()
+	sent := json.NewEncoder(c.setupW).Encode(s)
+	_ = c.setupW.Close()
+	answer, err := io.ReadAll(c.answerR)
+	_ = c.answerR.Close()
+	if failure := strings.TrimSpace(string(answer)); failure != "" {
+		return failure
+	}
+	if err := errors.Join(sent, err); err != nil {
+		return "talking to " + InitCommand + ": " + err.Error()
+	}
+	return ""
+}
+
+type startRequest struct {
+	cmd    *exec.Cmd
+	result chan error
+}
+
+var starts = make(chan startRequest)
+
+// The kernel sends the parent-death signal when the starting thread ends, not
+// the process, so all containers start on one thread that lives for ever.
+func init() {
+	go func() {
+		runtime.LockOSThread()
+		for r := range starts {
+			r.result <- r.cmd.Start()
+		}
+	}()
+}
+
+func startOnSpawner(cmd *exec.Cmd) error {
+	r := startRequest{cmd: cmd, result: make(chan error, 1)}
+	starts <- r
+	return <-r.result
+}
