@@ -4,6 +4,7 @@ import (
 	"crypto/tls"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/etcdroll/etcdroll/pkg/guard"
 )
@@ -42,7 +43,8 @@ func TestET35_CertificateTroubleIsNamed(t *testing.T) {
 		client *tls.Config
 		words  []string
 	}{
-		"expired":           {ca.issue(t, "etcd", expired(), podName), good, []string{podName, "refused", "expired"}},
+		"expired":           {ca.issue(t, "etcd", expired(), podName), good, []string{podName, "refused", "expired at 2"}},
+		"not yet valid":     {ca.issue(t, "etcd", time.Now().Add(30*time.Hour), podName), good, []string{podName, "not valid before"}},
 		"unknown authority": {other.issue(t, "etcd", soon(), podName), good, []string{podName, "unknown authority"}},
 		"name mismatch":     {ca.issue(t, "etcd", soon(), "etcd-1.etcd.db.svc"), good, []string{podName, "name mismatch", "etcd-1.etcd.db.svc"}},
 		"client without":    {ca.issue(t, "etcd", soon(), podName), &tls.Config{RootCAs: ca.pool(), ServerName: podName}, []string{"refused our client certificate", "certificate required"}},

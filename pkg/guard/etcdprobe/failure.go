@@ -155,8 +155,7 @@ func (l *link) handshakeWords(cause error) (guard.Problem, string) {
 		_, alert, _ := strings.Cut(cause.Error(), "tls: ")
 		return guard.CertificateRefused, fmt.Sprintf("%s refused our client certificate: %s", l.endpoint.Address, alert)
 	case errors.As(cause, &invalid) && invalid.Reason == x509.Expired:
-		return guard.CertificateRefused, fmt.Sprintf("%s: expired or not yet valid (valid from %s to %s)", who,
-			invalid.Cert.NotBefore.UTC().Format(time.RFC3339), invalid.Cert.NotAfter.UTC().Format(time.RFC3339))
+		return guard.CertificateRefused, who + ": " + validity(invalid.Cert)
 	case errors.As(cause, &issuer):
 		return guard.CertificateRefused, who + ": signed by an unknown authority"
 	case errors.As(cause, &name):
@@ -169,6 +168,14 @@ func (l *link) handshakeWords(cause error) (guard.Problem, string) {
 		return guard.TimedOut, l.endpoint.Address + " did not finish the TLS handshake"
 	}
 	return guard.Unreachable, fmt.Sprintf("TLS handshake with %s: %s", l.endpoint.Address, cause)
+}
+
+// validity says on which side of its time a certificate is.
+func validity(c *x509.Certificate) string {
+	if time.Now().Before(c.NotBefore) {
+		return "not valid before " + c.NotBefore.UTC().Format(time.RFC3339)
+	}
+	return "expired at " + c.NotAfter.UTC().Format(time.RFC3339)
 }
 
 // etcdWords is the server's message without its prefix.

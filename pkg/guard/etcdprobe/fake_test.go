@@ -225,6 +225,13 @@ func (f fakeAuth) AuthStatus(ctx context.Context, _ *pb.AuthStatusRequest) (*pb.
 	return &pb.AuthStatusResponse{Enabled: f.m.auth}, nil
 }
 
+func (f fakeAuth) UserList(ctx context.Context, _ *pb.AuthUserListRequest) (*pb.AuthUserListResponse, error) {
+	if err := f.m.enter(ctx, "UserList"); err != nil {
+		return nil, err
+	}
+	return nil, errDenied
+}
+
 // countingListener counts connections, so that a test can see that none is
 // left and none was made behind its back.
 type countingListener struct {

@@ -130,9 +130,29 @@ const readKey = "etcdroll"
 
 // read asks for one linearizable read. A member that says no for lack of
 // rights on the key has had the read confirmed before it looked at rights.
+// But etcd says the same to a certificate whose name is no user at all, so
+// without a login it is asked who we are.
 func (l *link) read(ctx context.Context) (guard.Answer, *Failure) {
 	_, failure := call(ctx, l, "Range", func(ctx context.Context) (*clientv3.GetResponse, error) {
 		return l.kv.Get(ctx, readKey, clientv3.WithCountOnly())
+	})
+	switch {
+	case failure == nil:
+		return guard.Yes, nil
+	case failure.Problem == guard.PermissionDenied && l.token == "":
+		return l.isUser(ctx)
+	case failure.Problem == guard.PermissionDenied:
+		return guard.Yes, nil
+	}
+	return guard.No, failure
+}
+
+// isUser asks whether the name in our certificate is a user. Only an
+// administrator may list users; others who are users are denied, and who is
+// no user is told so.
+func (l *link) isUser(ctx context.Context) (guard.Answer, *Failure) {
+	_, failure := call(ctx, l, "UserList", func(ctx context.Context) (*clientv3.AuthUserListResponse, error) {
+		return l.auth.UserList(ctx)
 	})
 	if failure == nil || failure.Problem == guard.PermissionDenied {
 		return guard.Yes, nil

@@ -364,7 +364,7 @@ func refusing(t *testing.T) string {
 // later than its client.
 func eventually(t *testing.T, done func() bool, format string, args ...any) {
 	t.Helper()
-	for deadline := time.Now().Add(5 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
+	for deadline := time.Now().Add(15 * time.Second); !done(); time.Sleep(5 * time.Millisecond) {
 		if time.Now().After(deadline) {
 			t.Fatalf(format, args...)
 		}

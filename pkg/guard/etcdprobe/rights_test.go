@@ -142,6 +142,33 @@ func TestET32_RefusalsOfTheReadAreMistakesInTheConfiguration(t *testing.T) {
 	}
 }
 
+// A certificate whose name is no user is denied the read just as a user
+// without rights on the key is.
+func TestET32_DeniedReadWithoutLoginAsksWhoWeAre(t *testing.T) {
+	for name, c := range map[string]struct {
+		list    error
+		read    guard.Answer
+		problem guard.Problem
+		detail  string
+	}{
+		"a user without rights": {errDenied, guard.Yes, guard.NoProblem, ""},
+		"no user":               {rpctypes.ErrGRPCUserNotFound, guard.No, guard.Unauthenticated, "UserList: user name not found"},
+		"no answer":             {rpctypes.ErrGRPCTimeout, guard.No, guard.TimedOut, "UserList: request timed out"},
+	} {
+		fakes := newFakes(t, 3)
+		for _, f := range fakes {
+			f.fail["Range"], f.fail["UserList"] = errDenied, c.list
+		}
+		r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{User: "ops"})
+		if m := r.Members[1]; m.Read != c.read || m.Problem != c.problem || !strings.HasPrefix(m.Detail, c.detail) {
+			t.Errorf("%s reads %+v", name, m)
+		}
+		if passed := judge(r, victim2).Get(guard.LinearizableRead).Passed; passed != (c.read == guard.Yes) {
+			t.Errorf("%s: gate passed %v", name, passed)
+		}
+	}
+}
+
 func TestAuthenticationIsToldOrInferred(t *testing.T) {
 	unimplemented := status.Error(codes.Unimplemented, "unknown method AuthStatus")
 	for name, c := range map[string]struct {

@@ -6,6 +6,7 @@ import (
 	"net"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/credentials"
@@ -93,7 +94,8 @@ func (w watchedTLS) Clone() credentials.TransportCredentials {
 }
 
 // watchedConn notices that the member refuses our certificate. In TLS 1.3 it
-// says so only after the handshake, as an alert on the first read.
+// says so only after the handshake, as an alert that the first read finds, or
+// that waits behind a write which finds the connection closed already.
 type watchedConn struct {
 	net.Conn
 	trace *trace
@@ -106,6 +108,19 @@ func (c watchedConn) Read(b []byte) (int, error) {
 	}
 	return n, err
 }
+
+func (c watchedConn) Write(b []byte) (int, error) {
+	n, err := c.Conn.Write(b)
+	if err != nil {
+		_ = c.SetReadDeadline(time.Now().Add(alertPatience))
+		_, _ = c.Read(make([]byte, 1))
+	}
+	return n, err
+}
+
+// alertPatience is how long a broken connection is searched for an alert. It
+// has arrived before the break did.
+const alertPatience = 50 * time.Millisecond
 
 // isAlert says that the other side ended the connection with a TLS alert.
 func isAlert(err error) bool {
