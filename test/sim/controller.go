@@ -1,0 +1,260 @@
+package sim
+
+import "github.com/etcdroll/etcdroll/pkg/guard"
+
+// controller is the StatefulSet controller. It works from caches of its own
+// for the set and the pods, which never go back in time and never miss what
+// it created or the status it wrote itself.
+//
+// The model follows updateStatefulSet and its successors in
+// k8s.io/kubernetes/pkg/controller/statefulset/stateful_set_control.go.
+type controller struct {
+	stoppedUntil       int
+	seenSet, seenPods  int // the tick its caches are at
+	wroteSet, wrotePod int // the tick of its last status write and creation
+	due                int // when a stalled sync goes on; 0 when none is
+	plan               syncPlan
+}
+
+// syncPlan is what one sync decided.
+type syncPlan struct {
+	deletes [mostMembers]deletion
+	creates [mostMembers]int // the revision, noRevision for none
+	status  set              // only the status fields count
+}
+
+// deletion says that a pod goes, and on whose account.
+type deletion struct {
+	go_     bool
+	episode *episode // nil: not for an update
+}
+
+func (w *world) controllerTurn() {
+	c := &w.control
+	if w.goes(stopController) {
+		c.stoppedUntil, c.due = w.tick+w.between(4, 80), 0
+		c.seenSet, c.seenPods = w.tick, w.tick
+		w.tellIf("the controller stops for a while")
+	}
+	if w.tick < c.stoppedUntil {
+		return
+	}
+	if c.due > 0 {
+		if w.tick >= c.due {
+			c.due = 0
+			w.carryOut(&c.plan)
+		}
+		return
+	}
+	if !w.calm && w.chance(0.2) {
+		return
+	}
+	s, pods, ok := w.cached()
+	if !ok {
+		return
+	}
+	w.reconcile(s, pods, &c.plan)
+	if w.goes(stallController) {
+		c.due = w.tick + w.between(1, 8)
+		return
+	}
+	w.carryOut(&c.plan)
+}
+
+// cached gives the controller's view; not ok while it lacks its own writes.
+func (w *world) cached() (*set, *[mostMembers]pod, bool) {
+	c := &w.control
+	now := w.tick
+	lagSet, lagPods := 0, 0
+	if w.goes(lagController) {
+		lagSet, lagPods = w.between(0, 12), w.between(0, 12)
+	}
+	c.seenSet = max(c.seenSet, now-lagSet, now-frames/2)
+	c.seenPods = max(c.seenPods, now-lagPods, now-frames/2)
+	s, pods := &w.set, &w.pods
+	if c.seenSet < now {
+		s = &w.past[c.seenSet%frames].set
+	}
+	if c.seenPods < now {
+		pods = &w.past[c.seenPods%frames].pods
+	}
+	return s, pods, c.seenSet >= c.wroteSet && c.seenPods >= c.wrotePod
+}
+
+// reconcile decides one sync.
+func (w *world) reconcile(s *set, pods *[mostMembers]pod, plan *syncPlan) {
+	*plan = syncPlan{}
+	for i := range plan.creates {
+		plan.creates[i] = noRevision
+	}
+	st := &plan.status
+	st.seenGen, st.current, st.update = s.gen, s.current, s.template
+	if st.current == noRevision {
+		st.current = st.update
+	}
+	n := s.replicas
+	for i := range n {
+		p := &pods[i]
+		if !p.exists {
+			continue
+		}
+		st.counted++
+		if p.running && p.ready {
+			st.ready++
+		}
+		if !p.terminating && p.revision == st.update {
+			st.updated++
+		}
+		if !p.terminating && p.revision == st.current {
+			st.olden++
+		}
+	}
+	current := st.current
+	if st.updated == n && st.ready == n && st.counted == n {
+		st.current = st.update
+	}
+	if s.deleting || !w.replenish(s, pods, plan, current) || w.strategy == guard.OnDelete {
+		return
+	}
+	w.update(s, pods, plan)
+}
+
+// replenish creates what is missing. It reports whether updates may follow.
+func (w *world) replenish(s *set, pods *[mostMembers]pod, plan *syncPlan, current int) bool {
+	ordered := w.management == guard.OrderedReady
+	for i := range s.replicas {
+		p := &pods[i]
+		switch {
+		case p.exists && p.failed:
+			plan.deletes[i].go_ = !p.terminating
+			if ordered {
+				return false
+			}
+		case !p.exists:
+			plan.creates[i] = s.template
+			if w.strategy == guard.RollingUpdate && i < s.partition {
+				plan.creates[i] = current
+			}
+			if ordered {
+				return false
+			}
+		case ordered && (p.terminating || !p.running || !p.ready):
+			return false
+		}
+	}
+	return true
+}
+
+func (w *world) update(s *set, pods *[mostMembers]pod, plan *syncPlan) {
+	switch {
+	case !w.budgeted:
+		w.updateSerially(s, pods, plan)
+	case w.management == guard.Parallel:
+		w.updateParallel(s, pods, plan)
+	default:
+		w.updateOrdered(s, pods, plan)
+	}
+}
+
+// take plans a deletion for an update.
+func (p *syncPlan) take(i int, s *set) {
+	p.deletes[i] = deletion{true, s.episode}
+	p.status.olden--
+}
+
+// updateSerially is the controller without MaxUnavailableStatefulSet.
+func (w *world) updateSerially(s *set, pods *[mostMembers]pod, plan *syncPlan) {
+	for i := s.replicas - 1; i >= s.partition; i-- {
+		p := &pods[i]
+		if p.exists && p.revision != s.template && !p.terminating {
+			plan.take(i, s)
+			return
+		}
+		if !p.usable() {
+			return
+		}
+	}
+}
+
+func (w *world) updateOrdered(s *set, pods *[mostMembers]pod, plan *syncPlan) {
+	for i := range s.replicas {
+		if !pods[i].usable() {
+			return
+		}
+	}
+	for i := s.replicas - 1; i >= s.partition; i-- {
+		if pods[i].revision != s.template {
+			plan.take(i, s)
+			return
+		}
+	}
+}
+
+// updateParallel takes pods that are down on an old revision first, all of
+// them, and then what the budget of one leaves.
+func (w *world) updateParallel(s *set, pods *[mostMembers]pod, plan *syncPlan) {
+	down, downOld := 0, 0
+	for i := range s.replicas {
+		if p := &pods[i]; !p.usable() {
+			down++
+			revision := p.revision
+			if !p.exists {
+				revision = plan.creates[i]
+			}
+			if revision != s.template && !p.terminating {
+				downOld++
+			}
+		}
+	}
+	if down >= s.maxUnavailable && downOld == 0 {
+		return
+	}
+	for i := s.replicas - 1; i >= s.partition; i-- {
+		if p := &pods[i]; p.exists && p.revision != s.template && !p.ready && !p.terminating {
+			plan.take(i, s)
+		}
+	}
+	budget := s.maxUnavailable - down
+	for i := s.replicas - 1; i >= s.partition && budget > 0; i-- {
+		if p := &pods[i]; p.revision != s.template && p.usable() {
+			plan.take(i, s)
+			budget--
+		}
+	}
+}
+
+// carryOut does what a sync decided, then writes the status.
+func (w *world) carryOut(plan *syncPlan) {
+	c := &w.control
+	for i := range w.n() {
+		if plan.deletes[i].go_ {
+			w.controllerDeletes(i, plan.deletes[i].episode)
+		}
+		if plan.creates[i] != noRevision && !w.pods[i].exists {
+			w.createPod(i, plan.creates[i])
+			w.ledger.created(w, i)
+			c.wrotePod = w.tick
+		}
+	}
+	st, s := &plan.status, &w.set
+	if st.seenGen > s.seenGen || st.current != s.current || st.update != s.update || st.counted != s.counted ||
+		st.ready != s.ready || st.updated != s.updated || st.olden != s.olden {
+		s.seenGen = max(s.seenGen, st.seenGen)
+		s.current, s.update = st.current, st.update
+		s.counted, s.ready, s.updated, s.olden = st.counted, st.ready, st.updated, st.olden
+		s.rv++
+		c.wroteSet = w.tick
+	}
+}
+
+func (w *world) controllerDeletes(i int, e *episode) {
+	p := &w.pods[i]
+	if !p.exists || p.terminating {
+		return
+	}
+	if w.telling() {
+		w.tell("controller deletes %s (%s)", podName(i), uidName(p.uid))
+	}
+	w.ledger.taken(w, i, e)
+	w.deletePod(i, blamed(e))
+}

@@ -1,0 +1,261 @@
+package sim
+
+import (
+	"github.com/etcdroll/etcdroll/pkg/fn/roll"
+	"github.com/etcdroll/etcdroll/pkg/guard"
+)
+
+// phase is where a function is in its run. Between any two phases it may be
+// killed or held up for any time.
+type phase uint8
+
+const (
+	idle phase = iota
+	readSet
+	readPods
+	decideFirst
+	probeMembers
+	probeRest // the other half of a probe that took its time
+	decideAgain
+	lastQuestion
+	writing
+	acting
+	answering
+)
+
+// function is one instance of the function and the run it is in.
+type function struct {
+	phase   phase
+	wakeAt  int
+	ask     roll.Ask
+	started int
+	retries int
+
+	set      set
+	pods     [mostMembers]pod
+	readAt   int // when the set was read: the Now of the observation
+	podsAt   int
+	truly    bool // nothing it read was out of the past
+	obs      roll.Observed
+	led      [mostMembers]bool // whether i led, in truth, when it was asked
+	asked    [mostMembers]bool
+	well     [mostMembers]bool // whether i was well, in truth, when it was asked
+	split    bool
+	decision roll.Decision
+	seq      int64
+}
+
+func (w *world) awake(f *function, ask roll.Ask) {
+	*f = function{phase: readSet, ask: ask, wakeAt: w.tick + 1, started: w.tick}
+}
+
+// functionTurn runs a function until it is done, held up or dead.
+func (w *world) functionTurn(f *function) {
+	if f.phase == idle || w.tick < f.wakeAt {
+		return
+	}
+	for {
+		w.perform(f)
+		if f.phase == idle || w.tick < f.wakeAt {
+			return
+		}
+		if w.goes(killFunction) {
+			w.tellIf("the function is killed")
+			f.phase = idle
+			return
+		}
+		if w.goes(pauseFunction) {
+			f.wakeAt = w.tick + w.heldUp()
+			return
+		}
+	}
+}
+
+func (w *world) heldUp() int {
+	if w.chance(0.8) {
+		return w.between(1, 3)
+	}
+	return w.between(3, 60)
+}
+
+// overtime says that the run has used up the time in which it may still
+// change anything. It is counted from the reading the decision rests on, so
+// that a call announced in the record is over when the record says so.
+func (w *world) overtime(f *function) bool {
+	return w.tick-f.readAt >= ticksOf(w.limits.CallWindow)
+}
+
+func (w *world) perform(f *function) {
+	switch f.phase {
+	case readSet:
+		w.readSet(f)
+	case readPods:
+		w.readPods(f)
+	case decideFirst:
+		w.decideFirst(f)
+	case probeMembers, probeRest:
+		w.probe(f)
+	case decideAgain:
+		w.decideAgain(f)
+	case lastQuestion:
+		w.lastQuestion(f)
+	case writing:
+		w.write(f)
+	case acting:
+		w.act(f)
+	case answering:
+		w.answer(f)
+	}
+}
+
+func (w *world) decideFirst(f *function) {
+	f.decision = w.next(f.obs)
+	w.seen.first(f.decision)
+	if !f.decision.Wants.Any() || w.goes(hastyCaller) {
+		w.settle(f)
+		return
+	}
+	f.phase = decideAgain
+	if f.decision.Wants.MayDelete {
+		f.obs.MayDelete = w.mayDeletePods()
+	}
+	if f.decision.Wants.Members {
+		f.phase = probeMembers
+	}
+}
+
+func (w *world) mayDeletePods() guard.Answer {
+	if w.mayDelete {
+		return guard.Yes
+	}
+	return guard.No
+}
+
+func (w *world) decideAgain(f *function) {
+	f.decision = w.next(f.obs)
+	if f.decision.Wants.MayDelete && f.obs.MayDelete == guard.Unknown {
+		f.obs.MayDelete = w.mayDeletePods()
+		f.decision = w.next(f.obs)
+	}
+	w.settle(f)
+}
+
+// settle takes the decision as final and turns to what it asks for.
+func (w *world) settle(f *function) {
+	w.seen.final(&f.obs, f.decision)
+	w.judgeDecision(f)
+	d := f.decision
+	f.seq = f.obs.Record.Seq
+	switch {
+	case d.Write == nil && d.Effect.Kind == roll.NoEffect:
+		f.phase = answering
+	case d.Write == nil:
+		f.phase = acting
+	case d.Disruption() == 2 && w.n() > 1 && !w.unasked:
+		f.phase = lastQuestion
+	default:
+		f.phase = writing
+	}
+	if w.telling() {
+		w.tellDecision(f)
+	}
+}
+
+// lastQuestion asks the victim whether it leads, last thing before a pod is
+// given up.
+func (w *world) lastQuestion(f *function) {
+	v := f.decision.Victim
+	f.phase = writing
+	if !w.members[v].up() {
+		return // it was down when the gates were asked, or they were wrong
+	}
+	f.led[v], f.asked[v] = w.leader == v, true
+	if f.led[v] || w.goes(flakyProbe) {
+		w.tellIf("the victim says that it leads, or nothing: no step")
+		f.phase = idle
+		w.send(roll.Ask{}, 4)
+	}
+}
+
+func (w *world) write(f *function) {
+	d := f.decision
+	if w.overtime(f) {
+		w.tellIf("too late to write")
+		f.phase = idle
+		return
+	}
+	if !w.accept(f, d) {
+		w.seen.conflicts++
+		w.tellIf("conflict")
+		f.phase = idle
+		if f.retries++; f.retries <= 2 {
+			f.phase, f.obs = readSet, roll.Observed{}
+		}
+		return
+	}
+	f.seq = d.Write.Record.Seq
+	if w.goes(loseResponse) {
+		w.tellIf("the answer to the write is lost")
+		f.phase = idle
+		return
+	}
+	f.phase = answering
+	if d.Effect.Kind != roll.NoEffect {
+		f.phase = acting
+	}
+}
+
+func (w *world) act(f *function) {
+	f.phase = answering
+	if w.overtime(f) {
+		w.tellIf("too late to act")
+		return
+	}
+	e := f.decision.Effect
+	switch e.Kind {
+	case roll.DeletePod:
+		w.deleteFor(f, e)
+	case roll.MoveLeader:
+		w.ledger.moved(w)
+		w.move(indexOf(e.From), indexOf(e.To))
+	}
+}
+
+// deleteFor is the delete of a pod by the function: of this pod, as it was
+// observed, and of no other.
+func (w *world) deleteFor(f *function, e roll.Effect) {
+	p := &w.pods[e.Index]
+	if !p.exists || uidName(p.uid) != e.PodUID || p.rv != f.pods[e.Index].rv || p.terminating {
+		w.tellIf("the delete meets another pod, or a changed one")
+		return
+	}
+	if w.telling() {
+		w.tell("function deletes %s (%s)", podName(e.Index), uidName(p.uid))
+	}
+	w.judgeDelete(f, e.Index)
+	w.deletePod(e.Index, byUs)
+}
+
+// move asks the leader to hand over. It may fail, or succeed after the caller
+// has been told that it failed.
+func (w *world) move(from, to int) {
+	switch {
+	case w.goes(failMove):
+		w.tellIf("the leader move fails")
+	case w.goes(lateMove):
+		w.late = lateTransfer{from, to, w.tick + w.between(1, 6)}
+	default:
+		if !w.transfer(from, to) {
+			w.tellIf("the leader move is refused")
+		}
+	}
+}
+
+func (w *world) answer(f *function) {
+	d := f.decision
+	f.phase = idle
+	switch d.Outcome {
+	case roll.Stepped, roll.Waiting, roll.Blocked:
+		w.send(roll.Ask{Kind: roll.Continue, Seq: f.seq}, max(1, ticksOf(d.After)))
+	}
+}

@@ -1,0 +1,162 @@
+package sim
+
+import (
+	"encoding/json"
+	"time"
+
+	"github.com/etcdroll/etcdroll/pkg/fn/roll"
+	"github.com/etcdroll/etcdroll/pkg/guard"
+)
+
+const setUID = "set-uid"
+
+// readSet is the first GET. A stale one answers for set and pods from the
+// same moment in the past.
+func (w *world) readSet(f *function) {
+	f.phase, f.readAt, f.podsAt, f.truly = readPods, w.tick, w.tick, true
+	f.set = w.set
+	if w.goes(staleRead) {
+		back := w.between(1, min(30, w.tick))
+		f.set, f.podsAt, f.truly = w.past[(w.tick-back)%frames].set, w.tick-back, false
+	}
+}
+
+func (w *world) readPods(f *function) {
+	f.phase = decideFirst
+	if f.truly {
+		f.pods, f.podsAt = w.pods, w.tick
+	} else {
+		f.pods = w.past[f.podsAt%frames].pods
+	}
+	w.observe(f)
+}
+
+// observe builds what the decision sees, members excepted.
+func (w *world) observe(f *function) {
+	s := &f.set
+	o := &f.obs
+	*o = roll.Observed{Ask: f.ask, Status: s.status, Paused: s.paused, Release: s.release, ResumeToken: s.resume, ClaimsPartition: s.claims}
+	o.Now = w.at(f.readAt)
+	if w.coarse {
+		o.Now = o.Now.Truncate(time.Second)
+	}
+	if s.record != nil {
+		o.Record = w.stored_(*s.record)
+	}
+	o.Limits = w.limits
+	o.Set = guard.Set{
+		Namespace: "db", Name: "etcd", UID: setUID, Managed: s.managed, Deleting: s.deleting,
+		Generation: s.gen, ObservedGeneration: s.seenGen,
+		Strategy: w.strategy, Management: w.management, MaxUnavailable: s.maxUnavailable,
+		Replicas: s.replicas, StatusReplicas: s.counted, Partition: s.partition,
+		CurrentRevision: revisionName(s.current), UpdateRevision: revisionName(s.update),
+	}
+	if w.strategy == guard.OnDelete {
+		o.Set.Partition = 0
+	}
+	o.Pods = make([]guard.Pod, s.replicas)
+	for i := range o.Pods {
+		o.Pods[i] = w.seenPod(&f.pods[i])
+	}
+	o.Budget = guard.Budget{Read: guard.Yes}
+	o.Template = guard.Template{Data: guard.Persistent, Grace: 30 * time.Second}
+	if f.truly {
+		w.weather.onObjects(o)
+	}
+}
+
+// stored_ passes the record through its annotation in some walks.
+func (w *world) stored_(r roll.Record) roll.Record {
+	if !w.stored {
+		return r
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		panic(err)
+	}
+	var back roll.Record
+	if err := json.Unmarshal(text, &back); err != nil {
+		panic(err)
+	}
+	return back
+}
+
+func (w *world) seenPod(p *pod) guard.Pod {
+	if !p.exists {
+		return guard.Pod{}
+	}
+	g := guard.Pod{
+		Exists: true, Owned: true, UID: uidName(p.uid), Revision: revisionName(p.revision),
+		Terminating: p.terminating, Ready: p.running && p.ready && !p.failed,
+		ReadyChanged: w.stamp(p.readyChange), Created: w.stamp(p.created), Trouble: p.trouble,
+	}
+	if p.running {
+		g.Started = w.stamp(p.started)
+	}
+	return g
+}
+
+// probe asks the members, all at once or in two halves with time between.
+func (w *world) probe(f *function) {
+	first, last := 0, w.n()
+	switch {
+	case f.phase == probeRest:
+		first = w.n() / 2
+		f.phase = decideAgain
+	case w.n() > 1 && w.goes(splitProbe):
+		last = w.n() / 2
+		f.phase, f.wakeAt = probeRest, w.tick+w.between(1, 6)
+		f.split = true
+		w.beginProbe(f)
+	default:
+		f.phase = decideAgain
+		w.beginProbe(f)
+	}
+	for i := first; i < last; i++ {
+		w.askMember(f, i)
+	}
+	if f.phase == probeRest {
+		return
+	}
+	if f.truly {
+		w.weather.onMembers(w, &f.obs)
+	}
+}
+
+func (w *world) beginProbe(f *function) {
+	o := &f.obs
+	o.Probed, o.AlarmsRead, o.Auth = true, guard.Yes, guard.No
+	o.Members = make([]guard.Member, f.set.replicas)
+	o.Commit = 0
+	if w.leader >= 0 && !w.goes(flakyProbe) {
+		o.Commit = w.commit
+	}
+}
+
+func (w *world) askMember(f *function, i int) {
+	m := &w.members[i]
+	f.asked[i], f.led[i], f.well[i] = true, w.leader == i, w.healthy(i)
+	g := &f.obs.Members[i]
+	if !m.up() || w.goes(flakyProbe) {
+		g.Problem = guard.Unreachable
+		return
+	}
+	*g = guard.Member{
+		Reached: true, ID: memberID(i), Cluster: 0xc1, Term: m.term, Version: "3.6.16",
+		Peers: w.weather.peers(w.n()), DBSize: 1 << 20, Quota: 1 << 31,
+	}
+	if m.leader >= 0 {
+		g.Leader = memberID(m.leader)
+	}
+	applied := w.commit - min(m.lag, w.commit)
+	g.Last = guard.Sample{Applied: applied, Revision: int64(applied)}
+	if m.corrupt {
+		g.Last.Revision--
+	}
+	g.First = g.Last
+	if w.quorate() && w.leader >= 0 && m.lag < 1000 {
+		g.Read = guard.Yes
+	} else {
+		g.Read = guard.No
+	}
+}
