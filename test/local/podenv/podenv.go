@@ -114,7 +114,7 @@ func (r *Resolver) value(ctx context.Context, pod *corev1.Pod, c *corev1.Contain
 		v, found := secret.Data[ref.Key]
 		return string(v), found, missing(found, ref.Optional, "Secret", ref.Name, ref.Key)
 	case from.ResourceFieldRef != nil:
-		v, err := resource(c, from.ResourceFieldRef)
+		v, err := resourceField(c, from.ResourceFieldRef)
 		return v, true, err
 	default:
 		return "", false, fmt.Errorf("this kind of valueFrom is not supported by the local cluster")
@@ -189,7 +189,7 @@ func subscript(path, field string) (string, bool) {
 	return strings.CutSuffix(rest, "']")
 }
 
-func resource(c *corev1.Container, ref *corev1.ResourceFieldSelector) (string, error) {
+func resourceField(c *corev1.Container, ref *corev1.ResourceFieldSelector) (string, error) {
 	list, name := c.Resources.Requests, strings.TrimPrefix(ref.Resource, "requests.")
 	if rest, limits := strings.CutPrefix(ref.Resource, "limits."); limits {
 		list, name = c.Resources.Limits, rest

@@ -1,16 +1,11 @@
 package sandbox
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
-	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
-	"strings"
 	"syscall"
 	"time"
 
@@ -96,7 +91,7 @@ func (p *Process) remember(name string) {
 
 func (p *Process) wait(cmd *exec.Cmd) {
 	_ = cmd.Wait()
-	status, _ := cmd.ProcessState.Sys().(unix.WaitStatus)
+	status, _ := cmd.ProcessState.Sys().(syscall.WaitStatus)
 	p.exit = Exit{Code: cmd.ProcessState.ExitCode(), At: time.Now()}
 	if status.Signaled() {
 		p.exit.Signal = int(status.Signal())
@@ -133,6 +128,7 @@ func (s Spec) setup() setup {
 	for name, path := range s.Programs {
 		mounts = append(mounts, Mount{Source: path, Target: "/usr/local/bin/" + name})
 	}
+	mounts = append(mounts, libraryMounts()...)
 	return setup{Root: s.Root, Hostname: s.Hostname, Mounts: mounts, Argv: s.Argv, Env: s.Env, Dir: s.Dir}
 }
 
@@ -147,74 +143,13 @@ func (s Spec) prepareRoot() error {
 	if err := os.Chmod(filepath.Join(s.Root, "tmp"), 0o777|os.ModeSticky); err != nil {
 		return err
 	}
+	if err := linkLibraries(s.Root); err != nil {
+		return err
+	}
 	for name, content := range s.Files {
 		if err := os.WriteFile(filepath.Join(s.Root, name), []byte(content), 0o644); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// conversation carries the setup to container-init and its complaint back. The
-// answering pipe closes by itself when the container's program is executed.
-type conversation struct{ setupR, setupW, answerR, answerW *os.File }
-
-func newConversation() (*conversation, error) {
-	c := &conversation{}
-	var err error
-	if c.setupR, c.setupW, err = os.Pipe(); err != nil {
-		return nil, err
-	}
-	if c.answerR, c.answerW, err = os.Pipe(); err != nil {
-		_, _ = c.setupR.Close(), c.setupW.Close()
-		return nil, err
-	}
-	return c, nil
-}
-
-func (c *conversation) childFiles() []*os.File { return []*os.File{c.setupR, c.answerW} }
-
-func (c *conversation) abandon() {
-	for _, f := range []*os.File{c.setupR, c.setupW, c.answerR, c.answerW} {
-		_ = f.Close()
-	}
-}
-
-func (c *conversation) handOver(s setup) string {
-	_, _ = c.setupR.Close(), c.answerW.Close()
-	sent := json.NewEncoder(c.setupW).Encode(s)
-	_ = c.setupW.Close()
-	answer, err := io.ReadAll(c.answerR)
-	_ = c.answerR.Close()
-	if failure := strings.TrimSpace(string(answer)); failure != "" {
-		return failure
-	}
-	if err := errors.Join(sent, err); err != nil {
-		return "talking to " + InitCommand + ": " + err.Error()
-	}
-	return ""
-}
-
-type startRequest struct {
-	cmd    *exec.Cmd
-	result chan error
-}
-
-var starts = make(chan startRequest)
-
-// The kernel sends the parent-death signal when the starting thread ends, not
-// the process, so all containers start on one thread that lives for ever.
-func init() {
-	go func() {
-		runtime.LockOSThread()
-		for r := range starts {
-			r.result <- r.cmd.Start()
-		}
-	}()
-}
-
-func startOnSpawner(cmd *exec.Cmd) error {
-	r := startRequest{cmd: cmd, result: make(chan error, 1)}
-	starts <- r
-	return <-r.result
 }

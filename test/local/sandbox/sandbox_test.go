@@ -1,0 +1,257 @@
+package sandbox
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/etcdroll/etcdroll/test/local/podtool"
+	"github.com/etcdroll/etcdroll/test/local/proc"
+)
+
+const crashCommand = "start-one-and-wait"
+
+// The test binary plays the agent, container-init and the containers' program.
+func TestMain(m *testing.M) {
+	if len(os.Args) > 1 {
+		switch os.Args[1] {
+		case InitCommand:
+			os.Exit(Init())
+		case podtool.Command:
+			os.Exit(podtool.Main(os.Args[2:]))
+		case crashCommand:
+			p, err := Start(baseSpec(os.Args[2], "pause"))
+			if err != nil {
+				fmt.Println(err)
+				os.Exit(1)
+			}
+			fmt.Println(p.PID())
+			select {}
+		}
+	}
+	os.Exit(m.Run())
+}
+
+func baseSpec(dir string, args ...string) Spec {
+	self, err := os.Executable()
+	if err != nil {
+		panic(err)
+	}
+	return Spec{
+		Name: "test", Root: filepath.Join(dir, "root"), Hostname: "box-0",
+		Programs: map[string]string{"tool": self},
+		Argv:     append([]string{"tool", podtool.Command}, args...),
+		Dir:      "/", Log: filepath.Join(dir, "log"), RunDir: filepath.Join(dir, "run"),
+	}
+}
+
+func start(t *testing.T, spec Spec) *Process {
+	t.Helper()
+	p, err := Start(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		p.Signal(unix.SIGKILL)
+		<-p.Done()
+	})
+	return p
+}
+
+func waitExit(t *testing.T, p *Process) Exit {
+	t.Helper()
+	select {
+	case <-p.Done():
+		return p.Exit()
+	case <-time.After(20 * time.Second):
+		t.Fatal("the container did not end")
+		return Exit{}
+	}
+}
+
+func waitLog(t *testing.T, spec Spec, text string) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
+		if content, _ := os.ReadFile(spec.Log); strings.Contains(string(content), text) {
+			return
+		}
+	}
+	content, _ := os.ReadFile(spec.Log)
+	t.Fatalf("log does not say %q but %q", text, content)
+}
+
+func TestExitCodeIsTheProgramsOwn(t *testing.T) {
+	p := start(t, baseSpec(t.TempDir(), "exit", "7"))
+	if exit := waitExit(t, p); exit.Code != 7 || exit.Signal != 0 {
+		t.Errorf("exit = %+v, want code 7", exit)
+	}
+}
+
+func TestTermEndsAProgramThatHandlesIt(t *testing.T) {
+	spec := baseSpec(t.TempDir(), "pause")
+	p := start(t, spec)
+	waitLog(t, spec, "pausing")
+	p.Signal(unix.SIGTERM)
+	if exit := waitExit(t, p); exit.Code != 0 || exit.Signal != 0 {
+		t.Errorf("exit = %+v, want code 0", exit)
+	}
+}
+
+func TestOnlyKillEndsAStubbornProgram(t *testing.T) {
+	spec := baseSpec(t.TempDir(), "stubborn")
+	p := start(t, spec)
+	waitLog(t, spec, "ignoring")
+	p.Signal(unix.SIGTERM)
+	select {
+	case <-p.Done():
+		t.Fatalf("ended by SIGTERM: %+v", p.Exit())
+	case <-time.After(200 * time.Millisecond):
+	}
+	p.Signal(unix.SIGKILL)
+	if exit := waitExit(t, p); exit.Code != 137 || exit.Signal != 9 {
+		t.Errorf("exit = %+v, want 137 by signal 9", exit)
+	}
+}
+
+func TestContainerSeesItsVolumesAndNothingElse(t *testing.T) {
+	dir := t.TempDir()
+	data := filepath.Join(dir, "data")
+	if err := os.MkdirAll(data, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(data, "hello"), []byte("from the volume"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	spec := baseSpec(dir, "cat", "/var/lib/etcd/hello", "/etc/hostname", "/proc/sys/kernel/hostname")
+	spec.Mounts = []Mount{{Source: data, Target: "/var/lib/etcd", ReadOnly: true}}
+	spec.Files = map[string]string{"etc/hostname": "a-file\n"}
+	if exit := waitExit(t, start(t, spec)); exit.Code != 0 {
+		t.Fatalf("exit = %+v", exit)
+	}
+	waitLog(t, spec, "from the volumea-file\nbox-0")
+
+	hostFile := filepath.Join(dir, "data", "hello")
+	if exit := waitExit(t, start(t, baseSpec(t.TempDir(), "cat", hostFile))); exit.Code != 1 {
+		t.Errorf("the container could read %s on the host", hostFile)
+	}
+	if entries, err := os.ReadDir(filepath.Join(spec.Root, "var/lib/etcd")); err != nil || len(entries) != 0 {
+		t.Errorf("the host sees %v (%v) in the mount point: the mount is not private", entries, err)
+	}
+}
+
+func TestStartErrors(t *testing.T) {
+	for name, change := range map[string]func(*Spec){
+		"no such program":           func(s *Spec) { s.Argv = []string{"no-such-program"} },
+		"no such program, absolute": func(s *Spec) { s.Argv = []string{"/bin/no-such-program"} },
+		"no such working directory": func(s *Spec) { s.Dir = "/nowhere" },
+		"no such volume":            func(s *Spec) { s.Mounts = []Mount{{Source: "/no/such/volume", Target: "/data"}} },
+	} {
+		spec := baseSpec(t.TempDir(), "pause")
+		change(&spec)
+		p, err := Start(spec)
+		var start *StartError
+		if !errors.As(err, &start) {
+			t.Errorf("%s: err = %v, want a StartError", name, err)
+		}
+		if err == nil {
+			p.Signal(unix.SIGKILL)
+		}
+	}
+}
+
+func TestMountTargetThroughALinkIsRefused(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Symlink("/etc", filepath.Join(dir, "var")); err != nil {
+		t.Fatal(err)
+	}
+	if path, err := makeTarget(dir, "/var/lib/etcd", true); err == nil {
+		t.Errorf("made %s", path)
+	}
+}
+
+func TestExecRunsInsideTheContainer(t *testing.T) {
+	spec := baseSpec(t.TempDir(), "pause")
+	spec.Files = map[string]string{"etc/present": "inside"}
+	p := start(t, spec)
+	for file, want := range map[string]int{"/etc/present": 0, "/etc/absent": 1} {
+		code, err := p.Exec(t.Context(), []string{"tool", podtool.Command, "test", file}, nil, Streams{})
+		if err != nil || code != want {
+			t.Errorf("test %s = %d, %v; want %d", file, code, err, want)
+		}
+	}
+	var out bytes.Buffer
+	if _, err := p.Exec(t.Context(), []string{"tool", podtool.Command, "cat", "/etc/present"}, nil, Streams{Out: &out}); err != nil || out.String() != "inside" {
+		t.Errorf("cat = %q, %v", out.String(), err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+	defer cancel()
+	if _, err := p.Exec(short, []string{"tool", podtool.Command, "pause"}, nil, Streams{}); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a command that does not end: err = %v", err)
+	}
+}
+
+func TestRecordLivesAsLongAsTheContainer(t *testing.T) {
+	spec := baseSpec(t.TempDir(), "pause")
+	p := start(t, spec)
+	record, err := proc.Read(spec.RunDir, spec.Name)
+	if err != nil || !record.Alive() || record.PID != p.PID() {
+		t.Fatalf("record = %+v, %v", record, err)
+	}
+	p.Signal(unix.SIGKILL)
+	waitExit(t, p)
+	for deadline := time.Now().Add(5 * time.Second); ; time.Sleep(5 * time.Millisecond) {
+		if _, err := os.Stat(filepath.Join(spec.RunDir, spec.Name+".json")); os.IsNotExist(err) {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatal("the record is still there")
+		}
+	}
+}
+
+func TestContainerDiesWithItsAgent(t *testing.T) {
+	self, err := os.Executable()
+	if err != nil {
+		t.Fatal(err)
+	}
+	agent := exec.Command(self, crashCommand, t.TempDir())
+	stdout, err := agent.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := agent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line := make([]byte, 100)
+	n, err := stdout.Read(line)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pid, err := strconv.Atoi(strings.TrimSpace(string(line[:n])))
+	if err != nil {
+		t.Fatalf("the agent said %q", line[:n])
+	}
+	record, err := proc.Observe("container", pid)
+	if err != nil || !record.Alive() {
+		t.Fatalf("the container does not run: %v", err)
+	}
+	if err := agent.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = agent.Wait()
+	for deadline := time.Now().Add(5 * time.Second); record.Alive(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the container outlived its agent")
+		}
+	}
+}
