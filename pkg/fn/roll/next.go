@@ -59,7 +59,7 @@ func Next(o Observed) Decision {
 // finish completes the write: the sequence, the key of the record, and any
 // unplanned election that would otherwise be forgotten.
 func (v *view) finish(d Decision) Decision {
-	if d.Write == nil && v.rec.Unplanned > v.o.Record.Unplanned && !v.rec.Done && v.active() {
+	if d.Write == nil && v.rec.Unplanned > v.alreadyCounted() && !v.rec.Done && v.active() {
 		status := v.o.Status
 		d.Write, d.Step = &Write{Record: v.rec.clone(), Status: status}, StepNote
 	}
@@ -78,10 +78,21 @@ func (v *view) finish(d Decision) Decision {
 	return d
 }
 
+// alreadyCounted is how many unplanned elections of this roll are on record. A
+// roll that has just taken over an unfinished one has none, and must write the
+// first it sees: counted anew at each look, it would always have happened just
+// now, and TermStable would never open again.
+func (v *view) alreadyCounted() int {
+	if v.o.Record.Target != v.rec.Target {
+		return 0
+	}
+	return v.o.Record.Unplanned
+}
+
 // active says that this roll has begun to touch the cluster.
 func (v *view) active() bool {
 	return v.o.Set.Managed && !v.o.Set.Deleting && v.o.Record.UID == v.o.Set.UID &&
-		v.o.Record.Target == v.rec.Target && v.o.Record.Seq > 0 && v.o.Status.Phase != PhaseHalted && v.o.Status.Phase != PhasePaused
+		v.o.Record.Seq > 0 && v.o.Status.Phase != PhaseHalted && v.o.Status.Phase != PhasePaused
 }
 
 func staleEvent(v *view) (Decision, bool) {

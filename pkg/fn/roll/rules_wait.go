@@ -2,6 +2,7 @@ package roll
 
 import (
 	"fmt"
+	"time"
 
 	"github.com/etcdroll/etcdroll/pkg/guard"
 )
@@ -193,7 +194,29 @@ func nothingOutdated(v *view) (Decision, bool) {
 		return Decision{}, false
 	}
 	verdict := v.judge(guard.NoVictim).Only(guard.HealthGates...)
+	if v.standsStill() {
+		return v.block(ReasonForming, -1, verdict, sentence(verdict)), true
+	}
 	return v.wait(ReasonForming, -1, steady, sentence(verdict)), true
+}
+
+// standsStill says that waiting has been tried: a pod is in a trouble that
+// does not pass, or none has changed for the ready timeout. Without a step of
+// ours there is no deadline to miss, but silence would not be an answer.
+func (v *view) standsStill() bool {
+	var last time.Time
+	for i := range v.o.Set.Replicas {
+		pod := v.o.Pod(i)
+		if pod.Exists && !pod.Ready && pod.Trouble != guard.NoTrouble {
+			return true
+		}
+		for _, at := range []time.Time{pod.Created, pod.UpSince()} {
+			if at.After(last) {
+				last = at
+			}
+		}
+	}
+	return v.since(last) >= v.o.Limits.ReadyTimeout
 }
 
 // neverBootstrapped: nothing was ever up, and what there is will not come up
