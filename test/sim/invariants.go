@@ -132,7 +132,7 @@ func (w *world) judgeWrite(f *function, before *set) {
 	if wr.Status.Phase == roll.PhaseConverged && before.status.ConvergedRevision != wr.Status.ConvergedRevision {
 		w.judgeConverged(f)
 	}
-	if wr.Status.Phase == roll.PhaseHalted && (wr.Status.Reason == "" || wr.Status.HaltID == "" || w.isOpen()) {
+	if wr.Status.Phase == roll.PhaseHalted && wr.Status.HaltID != before.status.HaltID && (wr.Status.Reason == "" || wr.Status.HaltID == "" || w.isOpen()) {
 		w.breaks("I5", "halted without a reason, an id or the lock")
 	}
 	w.judgeIdle(f, before)
@@ -165,8 +165,12 @@ func (w *world) judgeVictim(f *function, v int) {
 		w.count("I2 drift: the victim came to lead between our reading and our write")
 	}
 	for i := range w.n() {
-		if i != v && (!f.asked[i] || !f.well[i]) {
+		switch {
+		case i == v:
+		case !f.asked[i] || !f.well[i] || !f.pods[i].usable():
 			w.breaks("I1", "%s is given up although %s was not well", podName(v), podName(i))
+		case !w.healthy(i):
+			w.count("I1 drift: another member failed between our reading and our write")
 		}
 	}
 }

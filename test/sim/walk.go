@@ -180,7 +180,21 @@ func (w *world) mend() {
 			p.joinAt = w.tick + 2
 		}
 	}
+	if w.set.status.Reason == roll.ReasonDeleteNeeded {
+		w.deleteBroken()
+	}
+	w.pass(ticksOf(w.limits.HealthTimeout), func() bool { return false })
 	w.resume()
+}
+
+// deleteBroken is the human running the command in the message.
+func (w *world) deleteBroken() {
+	for i := range w.n() {
+		if p := &w.pods[i]; p.exists && !p.ready && p.revision != w.set.template {
+			w.tellIf("a human deletes " + podName(i))
+			w.deletePod(i, byOthers)
+		}
+	}
 }
 
 // rest watches a converged set for a while: nothing may be written.
