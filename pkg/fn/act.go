@@ -1,0 +1,190 @@
+package fn
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"github.com/etcdroll/etcdroll/pkg/fn/roll"
+	"github.com/etcdroll/etcdroll/pkg/guard"
+)
+
+// writeTime bounds one write to the API server.
+const writeTime = 3 * time.Second
+
+// Actor carries out decisions.
+type Actor struct {
+	API        API
+	Checkpoint Checkpoint
+}
+
+// Deed is what came of a decision.
+type Deed uint8
+
+// The deeds. Only Written and Called changed anything for certain.
+const (
+	Nothing  Deed = iota // the decision asked for nothing
+	Written              // the write was accepted, and the call after it made
+	Called               // a call was made without a write
+	Declined             // the victim leads, or may, by its own last word
+	Conflict             // somebody else was first; observe again
+	Lost                 // nobody knows whether the write arrived; it counts as not made
+)
+
+// String names the deed.
+func (d Deed) String() string {
+	return [...]string{"nothing", "written", "called", "declined", "conflict", "lost"}[d]
+}
+
+// Outcome is a deed and how the call after the write ended.
+type Outcome struct {
+	Deed    Deed
+	CallErr error // nil also when there was no call; the members tell the truth later
+}
+
+// Act makes the one write of the decision and, once it has won, the one call.
+// ctx must not end with the caller's patience: a write that was sent is
+// followed up.
+//
+// Invariant: a call is made only by whoever wrote its announcement. A lost or
+// refused write makes none.
+func (a *Actor) Act(ctx context.Context, s *Sight, d roll.Decision) (Outcome, error) {
+	if d.Write == nil && d.Effect.Kind == roll.NoEffect {
+		return Outcome{}, nil
+	}
+	if a.victimLeads(ctx, s, d) {
+		return Outcome{Deed: Declined}, nil
+	}
+	deed := Called
+	if d.Write != nil {
+		var err error
+		if deed, err = a.write(ctx, s, d.Write); deed != Written || err != nil {
+			return Outcome{Deed: deed}, err
+		}
+	}
+	return Outcome{Deed: deed, CallErr: a.call(ctx, s, d.Effect)}, nil
+}
+
+// victimLeads asks the victim's own member once more, as the last thing
+// before it is given up: leadership may have drifted since the probe. A
+// member that answered a moment ago and now does not may lead as well.
+func (a *Actor) victimLeads(ctx context.Context, s *Sight, d roll.Decision) bool {
+	gives := d.Step == roll.StepRelease || d.Step == roll.StepRecover || d.Step == roll.StepDelete || d.Effect.Kind == roll.DeletePod
+	if !gives || s.Set.Replicas == 1 { // a single voter has nobody to hand over to
+		return false
+	}
+	return a.leads(ctx, s, d.Victim)
+}
+
+func (a *Actor) leads(ctx context.Context, s *Sight, victim int) bool {
+	if s.members == nil || victim < 0 || victim >= len(s.endpoints) {
+		return true // it was never asked, which is no answer
+	}
+	switch s.members.Leads(ctx, s.endpoints[victim], s.who) {
+	case guard.Yes:
+		return true
+	case guard.No:
+		return false
+	}
+	return s.Member(victim).Reached
+}
+
+// write sends the patch once.
+func (a *Actor) write(ctx context.Context, s *Sight, w *roll.Write) (Deed, error) {
+	patch, err := toPatch(s.set, w)
+	if err != nil {
+		return Nothing, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, writeTime)
+	defer cancel()
+	a.Checkpoint.reach(BeforeWrite)
+	err = a.API.PatchSet(ctx, s.Target.Namespace, s.Target.Name, patch)
+	a.Checkpoint.reach(AfterWrite)
+	switch {
+	case err == nil:
+		return Written, nil
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err), isFailedTest(err):
+		return Conflict, nil
+	case ambiguous(err):
+		return Lost, nil
+	}
+	return Nothing, fmt.Errorf("patch statefulset %s: %w", s.Target, err)
+}
+
+// isFailedTest: the API server reports a failed test of a JSON patch as an
+// unprocessable request. Our tests are preconditions and nothing else.
+func isFailedTest(err error) bool {
+	var status apierrors.APIStatus
+	return errors.As(err, &status) && status.Status().Code == 422 && status.Status().Details == nil
+}
+
+// ambiguous: the request may have been carried out although no answer says
+// so. A refusal that the server has put into words is not of that kind.
+func ambiguous(err error) bool {
+	if status := apierrors.APIStatus(nil); !errors.As(err, &status) {
+		return true
+	}
+	return apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) || apierrors.IsInternalError(err) ||
+		apierrors.IsServiceUnavailable(err) || apierrors.IsUnexpectedServerError(err)
+}
+
+// call makes the call that was announced. Its error is told and decides
+// nothing: the next look sees who leads and which pod is there.
+func (a *Actor) call(ctx context.Context, s *Sight, e roll.Effect) error {
+	switch e.Kind {
+	case roll.MoveLeader:
+		return a.moveLeader(ctx, s, e)
+	case roll.DeletePod:
+		return a.deletePod(ctx, s, e)
+	}
+	return nil
+}
+
+func (a *Actor) moveLeader(ctx context.Context, s *Sight, e roll.Effect) error {
+	if s.members == nil || e.Index < 0 || e.Index >= len(s.endpoints) {
+		return fmt.Errorf("move leader: member %s has no address", e.From)
+	}
+	a.Checkpoint.reach(BeforeEffect)
+	err := s.members.MoveLeader(ctx, s.endpoints[e.Index], s.who, e.To)
+	a.Checkpoint.reach(AfterEffect)
+	return err
+}
+
+// deletePod deletes this very pod, as it was observed. That it is gone or
+// another by now is what was wanted. A broken pod's status changes all the
+// time; as long as nothing changed that was decided upon, its new
+// resourceVersion will do.
+func (a *Actor) deletePod(ctx context.Context, s *Sight, e roll.Effect) error {
+	if e.Index < 0 || e.Index >= len(s.pods) || s.pods[e.Index] == nil {
+		return fmt.Errorf("delete pod: index %d was not observed", e.Index)
+	}
+	pod := s.pods[e.Index]
+	err := a.deleteOnly(ctx, pod, e.PodUID)
+	if apierrors.IsConflict(err) {
+		again, readErr := a.API.Pod(ctx, pod.Namespace, pod.Name)
+		if readErr == nil && sameToDelete(toPod(again, s.set.UID), s.Pod(e.Index)) {
+			err = a.deleteOnly(ctx, again, e.PodUID)
+		}
+	}
+	if err == nil || apierrors.IsNotFound(err) || apierrors.IsConflict(err) {
+		return nil
+	}
+	return fmt.Errorf("delete pod %s/%s: %w", pod.Namespace, pod.Name, err)
+}
+
+func (a *Actor) deleteOnly(ctx context.Context, pod *corev1.Pod, uid string) error {
+	only := PodIdentity{UID: uid, ResourceVersion: pod.ResourceVersion}
+	a.Checkpoint.reach(BeforeEffect)
+	err := a.API.DeletePod(ctx, pod.Namespace, pod.Name, only)
+	a.Checkpoint.reach(AfterEffect)
+	return err
+}
+
+// sameToDelete compares what the decision to delete rested on.
+func sameToDelete(a, b guard.Pod) bool {
+	return a.UID == b.UID && a.Owned == b.Owned && a.Revision == b.Revision && a.Terminating == b.Terminating && a.Ready == b.Ready
+}
