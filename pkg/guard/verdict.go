@@ -153,15 +153,29 @@ func Gates() []About {
 func Judge(s Snapshot, p Plan) Verdict {
 	v := make(Verdict, 0, len(checks))
 	for _, c := range checks {
-		f := c.test(s, p)
-		f.Gate = c.gate
-		if f.Kind == Hard {
-			f.Kind = c.kind
-		}
-		f.Override = override(s, f)
-		v = append(v, f)
+		v = append(v, c.find(s, p))
 	}
 	return v
+}
+
+// Ask evaluates one gate, for decisions that rest on that one alone.
+func Ask(g Gate, s Snapshot, p Plan) Finding {
+	for _, c := range checks {
+		if c.gate == g {
+			return c.find(s, p)
+		}
+	}
+	return Verdict(nil).Get(g)
+}
+
+func (c check) find(s Snapshot, p Plan) Finding {
+	f := c.test(s, p)
+	f.Gate = c.gate
+	if f.Kind == Hard {
+		f.Kind = c.kind
+	}
+	f.Override = override(s, f)
+	return f
 }
 
 // override is the reason for which a closed soft gate is ignored. A hard

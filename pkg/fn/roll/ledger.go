@@ -65,7 +65,7 @@ func (r *Record) settleMove(s guard.Snapshot, term uint64) {
 
 // learnBaseline remembers whom the roll began with.
 func (r *Record) learnBaseline(s guard.Snapshot) {
-	if r.Cluster != 0 || !guard.Judge(s, guard.NoVictim).Get(guard.MembershipMatches).Passed {
+	if r.Cluster != 0 || !guard.Ask(guard.MembershipMatches, s, guard.NoVictim).Passed {
 		return
 	}
 	for i := range s.Set.Replicas {

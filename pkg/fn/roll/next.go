@@ -117,7 +117,7 @@ func notOurs(v *view) (Decision, bool) {
 // unsupportedShape still locks a set that is open: whatever is wrong with it,
 // the controller must not go on by itself.
 func unsupportedShape(v *view) (Decision, bool) {
-	f := guard.Judge(v.o.Snapshot, guard.NoVictim).Get(guard.ShapeSupported)
+	f := guard.Ask(guard.ShapeSupported, v.o.Snapshot, guard.NoVictim)
 	if f.Passed {
 		return Decision{}, false
 	}

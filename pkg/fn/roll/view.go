@@ -12,6 +12,9 @@ type view struct {
 	o     Observed
 	rec   Record // brought up to date; not yet written
 	wants Wants
+
+	plan    guard.Plan // the plan last judged, and its verdict
+	verdict guard.Verdict
 }
 
 func newView(o Observed) *view {
@@ -79,7 +82,10 @@ func (v *view) wantMembers() {
 // judge evaluates all gates for the plan.
 func (v *view) judge(p guard.Plan) guard.Verdict {
 	v.wantMembers()
-	return guard.Judge(v.o.Snapshot, p)
+	if v.verdict == nil || v.plan != p {
+		v.plan, v.verdict = p, guard.Judge(v.o.Snapshot, p)
+	}
+	return v.verdict
 }
 
 // allOnTarget says that every pod exists, stays, and runs the target.
