@@ -160,5 +160,5 @@ const near = 10 * growth
 // healthy is the truth about member i that the invariants go by.
 func (w *world) healthy(i int) bool {
 	m := &w.members[i]
-	return w.pods[i].usable() && m.up() && m.lag <= near && !m.corrupt
+	return w.pods[i].usable() && m.up() && m.lag <= near
 }

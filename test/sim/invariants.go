@@ -165,6 +165,9 @@ func (w *world) judgeVictim(f *function, v int) {
 		w.count("I2 drift: the victim came to lead between our reading and our write")
 	}
 	for i := range w.n() {
+		if w.members[i].corrupt {
+			w.count("a corrupt member went unseen: no two members were read at one index")
+		}
 		switch {
 		case i == v:
 		case !f.asked[i] || !f.well[i] || !f.pods[i].usable():

@@ -135,7 +135,7 @@ func (w *world) beginProbe(f *function) {
 
 func (w *world) askMember(f *function, i int) {
 	m := &w.members[i]
-	f.asked[i], f.led[i], f.well[i] = true, w.leader == i, m.up() && m.lag <= near && !m.corrupt
+	f.asked[i], f.led[i], f.well[i] = true, w.leader == i, m.up() && m.lag <= near
 	g := &f.obs.Members[i]
 	if !m.up() || w.goes(flakyProbe) {
 		g.Problem = guard.Unreachable
