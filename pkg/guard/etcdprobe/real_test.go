@@ -15,12 +15,11 @@ import (
 	"github.com/etcdroll/etcdroll/pkg/guard"
 )
 
-var realVersions = []string{"v3.5.35", "v3.6.16", "v3.7.3"}
-
 func TestRealClusterIsReadInFull(t *testing.T) {
-	for _, version := range realVersions {
+	versions, paths := etcdBinaries(t)
+	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
-			c := startCluster(t, three(etcdBinary(t, version)), nil)
+			c := startCluster(t, three(paths[version]), nil)
 			r := c.untilHealthy(t, Credentials{})
 			i := leader(t, r)
 			wantClosed(t, judge(r, guard.Plan{Victim: (i + 1) % 3}, anyVersion(r)))
@@ -28,7 +27,7 @@ func TestRealClusterIsReadInFull(t *testing.T) {
 				t.Errorf("auth %v, want no", r.Auth)
 			}
 			for i, m := range r.Members {
-				tellsQuota := version != "v3.5.35"
+				tellsQuota := !strings.HasPrefix(version, "v3.5.")
 				if "v"+m.Version != version || m.DBSize <= 0 || (m.Quota > 0) != tellsQuota || m.ReadTook <= 0 || len(m.Peers) != 3 {
 					t.Errorf("member %d reads %+v", i, m)
 				}
@@ -82,8 +81,9 @@ func TestRealMoveLeaderIsSeenByEveryMember(t *testing.T) {
 	}
 }
 
-// A member that gets the order to lead while it cannot run takes over as soon
-// as it can, long after the caller was told of a timeout.
+// A member that gets the order to lead while it cannot run campaigns as soon
+// as it can, long after the caller was told of a timeout. Whether it wins and
+// stays is open; that is why only a reading tells.
 func TestRealET03_MoveThatTimesOutMaySucceedLate(t *testing.T) {
 	c := startCluster(t, three(etcdBinary(t, "v3.6")), nil)
 	before := c.untilHealthy(t, Credentials{})
@@ -103,8 +103,8 @@ func TestRealET03_MoveThatTimesOutMaySucceedLate(t *testing.T) {
 	after := c.untilHealthy(t, Credentials{})
 	now, terms := leader(t, after), after.Members[0].Term-before.Members[0].Term
 	t.Logf("%v; then leader %d became %d, %d terms on", err, from, now, terms)
-	if (now != from || terms != 0) && (now != to || terms != 1) {
-		t.Errorf("leader %d became %d, %d terms on", from, now, terms)
+	if now != from && terms == 0 {
+		t.Errorf("leader %d became %d without an election", from, now)
 	}
 }
 
@@ -149,7 +149,7 @@ func TestRealET07_AddedMembersCloseTheGates(t *testing.T) {
 	_, err = l.cluster.MemberRemove(t.Context(), added.Member.ID)
 	must(t, nil, err)
 	c.untilHealthy(t, Credentials{})
-	_, err = l.cluster.MemberAdd(t.Context(), []string{"http://127.77.0.9:2380"})
+	_, err = l.cluster.MemberAdd(t.Context(), []string{"http://127.77.0.10:2380"})
 	must(t, nil, err)
 	r = New(guard.DefaultLimits()).Probe(t.Context(), c.endpoints, Credentials{})
 	wantClosed(t, judge(r, guard.Plan{Victim: 0}, anyVersion(r)), guard.MembershipMatches, guard.QuorumAfter)
@@ -199,20 +199,20 @@ func TestRealET35_CertificatesOverAnAddress(t *testing.T) {
 		return []string{"--cert-file", cert, "--key-file", key}
 	}
 	c := startCluster(t, three(binary), files, "--client-cert-auth", "--trusted-ca-file", filepath.Join(dir, "ca.crt"))
-	root := ca.issue(t, "root", soon())
+	admin := ca.issue(t, "root", soon())
 	trust := func(anchor authority, client tls.Certificate) {
 		for i := range c.endpoints {
 			c.endpoints[i].TLS = &tls.Config{RootCAs: anchor.pool(), ServerName: serviceName(i), Certificates: []tls.Certificate{client}}
 		}
 	}
-	trust(ca, root)
+	trust(ca, admin)
 	c.untilHealthy(t, Credentials{})
 
-	trust(other, root)
+	trust(other, admin)
 	wantDetail(t, c, guard.CertificateRefused, "unknown authority", "unknown authority", "unknown authority")
 	trust(ca, ca.issue(t, "root", expired()))
 	wantDetail(t, c, guard.CertificateRefused, "refused our client certificate", "refused our client certificate", "refused our client certificate")
-	trust(ca, root)
+	trust(ca, admin)
 	// etcd reads its certificate anew for each connection.
 	shown[1], shown[2] = ca.issue(t, "etcd-1", expired(), serviceName(1)), ca.issue(t, "etcd-2", soon(), "elsewhere.db.svc")
 	files(1)
@@ -256,7 +256,7 @@ func realCommonNameIsTheUser(t *testing.T, c *realCluster, as func(name string))
 		t.Errorf("a move by a stranger gives %v, want ErrUnauthenticated", err)
 	}
 	// With a login beside the certificate the login counts.
-	wantOpen := p.Probe(t.Context(), c.endpoints, Credentials{"root", "rootpw"})
+	wantOpen := p.Probe(t.Context(), c.endpoints, root)
 	wantClosed(t, judge(wantOpen, guard.Plan{Victim: i}, anyVersion(wantOpen)))
 }
 

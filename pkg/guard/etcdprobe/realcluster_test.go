@@ -21,14 +21,29 @@ import (
 // v3.5.35=/path/to/etcd,v3.6.16=/path/to/etcd
 const binariesVariable = "ETCDROLL_ETCD"
 
-// etcdBinary is the program of the version; a version may be given by its
-// beginning. Without it the test is skipped, and says so.
+// etcdBinaries are the programs by version, in the order given. Without any
+// the test is skipped, and says so.
+func etcdBinaries(t *testing.T) (versions []string, paths map[string]string) {
+	t.Helper()
+	paths = map[string]string{}
+	for _, entry := range strings.Split(os.Getenv(binariesVariable), ",") {
+		if version, path, found := strings.Cut(entry, "="); found {
+			versions, paths[version] = append(versions, version), path
+		}
+	}
+	if len(versions) == 0 {
+		t.Skipf("%s names no etcd program (v3.6.16=/path,...)", binariesVariable)
+	}
+	return versions, paths
+}
+
+// etcdBinary is the first program whose version begins like this.
 func etcdBinary(t *testing.T, version string) string {
 	t.Helper()
-	for _, entry := range strings.Split(os.Getenv(binariesVariable), ",") {
-		name, path, found := strings.Cut(entry, "=")
-		if found && strings.HasPrefix(name, version) {
-			return path
+	versions, paths := etcdBinaries(t)
+	for _, v := range versions {
+		if strings.HasPrefix(v, version) {
+			return paths[v]
 		}
 	}
 	t.Skipf("%s names no etcd %s", binariesVariable, version)

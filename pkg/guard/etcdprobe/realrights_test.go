@@ -66,15 +66,16 @@ func TestRealET31_RightsAreAsDocumented(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, version := range append([]string{"v3.5.24"}, realVersions...) {
+	versions, paths := etcdBinaries(t)
+	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
-			c := startCluster(t, three(etcdBinary(t, version)), nil, "--bcrypt-cost", "4")
+			c := startCluster(t, three(paths[version]), nil, "--bcrypt-cost", "4")
 			c.untilHealthy(t, Credentials{})
 			c.enableAuth(t)
 			for _, user := range []struct {
 				who  Credentials
 				name string
-			}{{Credentials{}, "nobody"}, {Credentials{"ops", "opspw"}, "a user without rights on the key"}, {Credentials{"root", "rootpw"}, "a user with role root"}} {
+			}{{Credentials{}, "nobody"}, {ops, "a user without rights on the key"}, {root, "a user with role root"}} {
 				row := c.rightsRow(t, version, user.name, user.who)
 				t.Log(row)
 				if !strings.Contains(string(text), row+"\n") {
@@ -88,7 +89,7 @@ func TestRealET31_RightsAreAsDocumented(t *testing.T) {
 // rightsRow asks the leader everything as one user.
 func (c *realCluster) rightsRow(t *testing.T, version, name string, who Credentials) string {
 	t.Helper()
-	r := c.untilHealthy(t, Credentials{"root", "rootpw"})
+	r := c.untilHealthy(t, root)
 	i := leader(t, r)
 	l, failure := open(c.endpoints[i], who, 5*time.Second)
 	if failure != nil {
@@ -105,53 +106,74 @@ func (c *realCluster) rightsRow(t *testing.T, version, name string, who Credenti
 	return "| " + strings.Join(cells, " | ") + " |"
 }
 
+// statusForUsers says that the version tells Status to every user, and to
+// nobody else.
+func statusForUsers(version string) bool {
+	v := guard.ParseVersion(version)
+	since := map[string]guard.Version{"3.5": {Major: 3, Minor: 5, Patch: 32}, "3.6": {Major: 3, Minor: 6, Patch: 12}}[v.Line()]
+	return v.AtLeast(since)
+}
+
 func TestRealProbeWithAuthentication(t *testing.T) {
-	for _, version := range realVersions {
+	versions, paths := etcdBinaries(t)
+	for _, version := range versions {
+		if !statusForUsers(version) {
+			continue
+		}
 		t.Run(version, func(t *testing.T) {
-			c := startCluster(t, three(etcdBinary(t, version)), nil)
+			c := startCluster(t, three(paths[version]), nil)
 			c.untilHealthy(t, Credentials{})
 			c.enableAuth(t)
-			root, ops := Credentials{"root", "rootpw"}, Credentials{"ops", "opspw"}
 			r := c.untilHealthy(t, root)
-			i := leader(t, r)
-			p := New(guard.DefaultLimits())
 			quickest(t, c, root, time.Second) // etcd spends most of it on the password's hash
-
-			if r := c.untilHealthy(t, ops); r.Auth != guard.Yes || r.AlarmsRead != guard.Yes {
-				t.Errorf("as ops: auth %v, alarms read %v", r.Auth, r.AlarmsRead)
-			}
-			wrong := p.Probe(t.Context(), c.endpoints, Credentials{"root", "guess"})
-			for j, m := range wrong.Members {
-				if m.Read != guard.No || m.Problem != guard.Unauthenticated || !strings.HasPrefix(m.Detail, "Authenticate: authentication failed") {
-					t.Errorf("with a wrong password, member %d reads %+v", j, m)
-				}
-			}
-			nobody := p.Probe(t.Context(), c.endpoints, Credentials{})
-			for j, m := range nobody.Members {
-				if m.Reached || m.Problem != guard.Unauthenticated || !strings.HasPrefix(m.Detail, "Status: user name is empty") {
-					t.Errorf("as nobody, member %d reads %+v", j, m)
-				}
-			}
-			if wrong.Auth != guard.Yes || nobody.Auth != guard.Yes {
-				t.Errorf("auth %v and %v, want yes", wrong.Auth, nobody.Auth)
-			}
-			to := r.Members[(i+1)%3].ID
-			if err := p.MoveLeader(t.Context(), c.endpoints[i], ops, to); !errors.Is(err, ErrPermissionDenied) {
-				t.Errorf("a move by ops gives %v, want ErrPermissionDenied", err)
-			}
-			if err := p.MoveLeader(t.Context(), c.endpoints[i], Credentials{"root", "guess"}, to); !errors.Is(err, ErrUnauthenticated) {
-				t.Errorf("a move with a wrong password gives %v, want ErrUnauthenticated", err)
-			}
-			if err := p.MoveLeader(t.Context(), c.endpoints[i], root, to); err != nil {
-				t.Errorf("a move by root: %v", err)
-			}
-			if got := leader(t, c.untilHealthy(t, root)); got != (i+1)%3 {
-				t.Errorf("leader is %d, want %d", got, (i+1)%3)
-			}
-			if got := p.Leads(t.Context(), c.endpoints[(i+1)%3], ops); got != guard.Yes {
-				t.Errorf("asked as ops, the leader leads: %v", got)
-			}
+			c.probeAsOthers(t)
+			c.moveAsOthers(t, r)
 		})
+	}
+}
+
+var root, ops, guess = Credentials{"root", "rootpw"}, Credentials{"ops", "opspw"}, Credentials{"root", "guess"}
+
+func (c *realCluster) probeAsOthers(t *testing.T) {
+	t.Helper()
+	if r := c.untilHealthy(t, ops); r.Auth != guard.Yes || r.AlarmsRead != guard.Yes {
+		t.Errorf("as ops: auth %v, alarms read %v", r.Auth, r.AlarmsRead)
+	}
+	for who, detail := range map[Credentials]string{
+		guess: "Authenticate: authentication failed, invalid user ID or password",
+		{}:    "Status: user name is empty",
+	} {
+		r := New(guard.DefaultLimits()).Probe(t.Context(), c.endpoints, who)
+		for i, m := range r.Members {
+			if m.Reached || m.Read == guard.Yes || m.Problem != guard.Unauthenticated || !strings.HasPrefix(m.Detail, detail) {
+				t.Errorf("%s: member %d reads %+v", who, i, m)
+			}
+		}
+		if r.Auth != guard.Yes {
+			t.Errorf("%s: auth %v, want yes", who, r.Auth)
+		}
+	}
+}
+
+func (c *realCluster) moveAsOthers(t *testing.T, r Reading) {
+	t.Helper()
+	p := New(guard.DefaultLimits())
+	from := leader(t, r)
+	to := (from + 1) % 3
+	if err := p.MoveLeader(t.Context(), c.endpoints[from], ops, r.Members[to].ID); !errors.Is(err, ErrPermissionDenied) {
+		t.Errorf("a move by ops gives %v, want ErrPermissionDenied", err)
+	}
+	if err := p.MoveLeader(t.Context(), c.endpoints[from], guess, r.Members[to].ID); !errors.Is(err, ErrUnauthenticated) {
+		t.Errorf("a move with a wrong password gives %v, want ErrUnauthenticated", err)
+	}
+	if err := p.MoveLeader(t.Context(), c.endpoints[from], root, r.Members[to].ID); err != nil {
+		t.Errorf("a move by root: %v", err)
+	}
+	if got := leader(t, c.untilHealthy(t, root)); got != to {
+		t.Errorf("leader is %d, want %d", got, to)
+	}
+	if got := p.Leads(t.Context(), c.endpoints[to], ops); got != guard.Yes {
+		t.Errorf("asked as ops, the leader leads: %v", got)
 	}
 }
 
@@ -162,7 +184,7 @@ func TestRealET31_MixedPatchesAnswerDifferently(t *testing.T) {
 	c := startCluster(t, []string{old, old, new}, nil, "--bcrypt-cost", "4")
 	c.untilHealthy(t, Credentials{})
 	c.enableAuth(t)
-	c.untilHealthy(t, Credentials{"root", "rootpw"})
+	c.untilHealthy(t, root)
 	r := New(guard.DefaultLimits()).Probe(t.Context(), c.endpoints, Credentials{})
 	for i, m := range r.Members {
 		if m.Reached != (i < 2) || m.Problem != guard.Unauthenticated {
