@@ -52,8 +52,10 @@ func (v *view) markConverged() Decision {
 	d.Outcome = Converged
 	r := &d.Write.Record
 	for i, p := range r.Pods {
-		p.Settled = v.o.Now
-		r.Pods[i] = p
+		if p.Settled.IsZero() { // the last one; the others settled before their successors began
+			p.Settled = v.o.Now
+			r.Pods[i] = p
+		}
 	}
 	r.Done, r.Last = true, r.receipt(v.o.Now)
 	r.Step, r.BlockedBy, r.Recent = nil, nil, nil
