@@ -107,19 +107,12 @@ func (a *Actor) write(ctx context.Context, s *Sight, w *roll.Write) (Deed, error
 	switch {
 	case err == nil:
 		return Written, nil
-	case apierrors.IsConflict(err), apierrors.IsNotFound(err), isFailedTest(err):
+	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return Conflict, nil
 	case ambiguous(err):
 		return Lost, nil
 	}
 	return Nothing, fmt.Errorf("patch statefulset %s: %w", s.Target, err)
-}
-
-// isFailedTest: the API server reports a failed test of a JSON patch as an
-// unprocessable request. Our tests are preconditions and nothing else.
-func isFailedTest(err error) bool {
-	var status apierrors.APIStatus
-	return errors.As(err, &status) && status.Status().Code == 422 && status.Status().Details == nil
 }
 
 // ambiguous: the request may have been carried out although no answer says

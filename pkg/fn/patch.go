@@ -68,13 +68,13 @@ type operation struct {
 }
 
 // handBackPatch gives up our claim on the partition. managedFields is a list
-// without keys, so it takes a JSON patch, and the tests in it stand for the
-// preconditions. The annotations are there in any case: they were written
-// when the set converged.
+// without keys, so it takes a JSON patch. Setting resourceVersion makes it fail
+// as a conflict like any other write; a "test" would fail as a bad request. The
+// annotations are there in any case: they were written when the set converged.
 func handBackPatch(set *appsv1.StatefulSet, notes map[string]any) (Patch, error) {
 	patch := []operation{
-		{"test", "/metadata/resourceVersion", set.ResourceVersion},
-		{"test", "/metadata/uid", set.UID},
+		{"replace", "/metadata/resourceVersion", set.ResourceVersion},
+		{"replace", "/metadata/uid", set.UID},
 	}
 	for i, entry := range set.ManagedFields {
 		fields, claims := claimsOf(entry, partitionPath)
