@@ -22,17 +22,29 @@ import (
 // the main goroutine keeps the main thread, which lives as long as the process.
 func init() { runtime.LockOSThread() }
 
-func main() {
-	if len(os.Args) > 1 { // these two run inside containers and must be quick
-		switch os.Args[1] {
+func main() { os.Exit(execute(os.Args[1:])) }
+
+func execute(args []string) int {
+	if len(args) > 0 { // these two run inside containers and must be quick
+		switch args[0] {
 		case sandbox.InitCommand:
-			os.Exit(sandbox.Init())
+			return sandbox.Init()
 		case podtool.Command:
-			os.Exit(podtool.Main(os.Args[2:]))
+			return podtool.Main(args[1:])
 		}
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
+	root := rootCommand()
+	root.SetArgs(args)
+	if err := root.ExecuteContext(ctx); err != nil {
+		_, _ = fmt.Fprintln(os.Stderr, "local: "+strings.TrimSpace(err.Error()))
+		return 1
+	}
+	return 0
+}
+
+func rootCommand() *cobra.Command {
 	root := &cobra.Command{
 		Use:           "local",
 		Short:         "A single-machine Kubernetes cluster for tests and the demo",
@@ -42,8 +54,5 @@ func main() {
 	root.CompletionOptions.HiddenDefaultCmd = true
 	root.AddCommand(buildCommand(), upCommand(), downCommand(), stopComponentCommand(), startComponentCommand(),
 		logsCommand(), ipCommand(), killCommand(), agentCommand())
-	if err := root.ExecuteContext(ctx); err != nil {
-		_, _ = fmt.Fprintln(os.Stderr, "local: "+strings.TrimSpace(err.Error()))
-		os.Exit(1)
-	}
+	return root
 }

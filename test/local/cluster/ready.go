@@ -17,7 +17,8 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 )
 
-const readyWithin = 60 * time.Second
+// readyWithin is generous: the machine may be busy with compiling.
+const readyWithin = 2 * time.Minute
 
 // prober asks components whether they are ready, as the administrator.
 type prober struct{ client *http.Client }
