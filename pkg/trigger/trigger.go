@@ -118,7 +118,7 @@ func (t *Trigger) admit(key string, r Record, now time.Time) (after Record, lock
 	}
 	t.fleetMu.Lock()
 	defer t.fleetMu.Unlock()
-	r.Waiting = mayStart(key, t.fleet(), t.Limits.MaxRolling, t.Limits.RequireApproval)
+	r.Waiting = mayStart(key, t.fleet(now), t.Limits.MaxRolling, t.Limits.RequireApproval)
 	if r.Waiting == "" {
 		r.LetStart = now
 	}
@@ -129,7 +129,7 @@ func (t *Trigger) admit(key string, r Record, now time.Time) (after Record, lock
 
 // fleet is built from the cache and not from the records alone, so that a trigger that has just started does not take
 // the sets it has yet to look at for finished.
-func (t *Trigger) fleet() []Contender {
+func (t *Trigger) fleet(now time.Time) []Contender {
 	keys := t.Store.Keys()
 	fleet := make([]Contender, 0, len(keys))
 	for _, key := range keys {
@@ -139,6 +139,7 @@ func (t *Trigger) fleet() []Contender {
 		}
 		r := t.recall(key)
 		r.Set, r.Assess = set, Assess(set, pods)
+		r.Queued = begin(r.Queued, r.Assess.Diverged, now)
 		fleet = append(fleet, contender(r))
 	}
 	return fleet
