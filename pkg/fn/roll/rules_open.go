@@ -125,8 +125,9 @@ func (v *view) notActedUpon(step Step) Decision {
 	switch {
 	case v.since(step.Started) >= v.o.Limits.ArmWindow:
 		return v.disarm(step, true, fmt.Sprintf("%s was not replaced within %s", name, v.o.Limits.ArmWindow))
-	case step.Target != v.target():
-		return v.disarm(step, false, "the template changed after the release")
+	case step.Target != v.target(), v.o.Set.Generation != v.o.Record.Generation:
+		// The generation tells it before the controller has named a revision.
+		return v.disarm(step, false, "the spec changed after the release")
 	case v.releasedOutdated() > 1 || v.otherReleasedAway(step.Index):
 		return v.disarm(step, false, "another released pod could go as well")
 	}
