@@ -5,11 +5,20 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"sort"
 	"strings"
 
 	"golang.org/x/sys/unix"
 )
+
+// The parent-death signal belongs to a thread, and a program executed from any
+// other thread loses it: container-init must stay on the one it was born with.
+func init() {
+	if len(os.Args) > 1 && os.Args[1] == InitCommand {
+		runtime.LockOSThread()
+	}
+}
 
 // Init runs inside the new name spaces: it reads the setup from descriptor 3,
 // makes the mounts, enters the root and becomes the container's program. It
