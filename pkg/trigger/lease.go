@@ -22,6 +22,9 @@ type Lease struct {
 	Client          coordination.LeasesGetter
 	Namespace, Name string
 	Identity        string
+	// Duration is for how long the lease is good without renewal, Renew for how long renewing is tried, Retry the pause
+	// between two tries.
+	Duration, Renew, Retry time.Duration
 }
 
 // Lead waits for the lease, runs lead while it is held, and gives it back when ctx ends. It returns ErrLeaseLost if the
@@ -33,7 +36,7 @@ func (l Lease) Lead(ctx context.Context, lead func(ctx context.Context)) error {
 	var leading sync.Mutex // held while lead runs
 	lock := watchfulLock{Interface: l.lock(), denied: func(err error) { stop(err) }}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
-		Lock: lock, LeaseDuration: 15 * time.Second, RenewDeadline: 10 * time.Second, RetryPeriod: 2 * time.Second,
+		Lock: lock, LeaseDuration: l.Duration, RenewDeadline: l.Renew, RetryPeriod: l.Retry,
 		ReleaseOnCancel: true, Name: l.Name,
 		Callbacks: leaderelection.LeaderCallbacks{
 			OnStartedLeading: func(ctx context.Context) {

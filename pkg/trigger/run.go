@@ -97,6 +97,7 @@ func (t *Trigger) serve(ctx context.Context, o Options, clients clients, queue w
 	if o.LeaderElect {
 		err = Lease{
 			Client: clients.coordination, Namespace: o.leaseNamespace(), Name: o.LeaseName, Identity: identity(),
+			Duration: 15 * time.Second, Renew: 10 * time.Second, Retry: 2 * time.Second,
 		}.Lead(ctx, work)
 	} else {
 		work(ctx)

@@ -1,0 +1,390 @@
+package trigger
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	appsv1 "k8s.io/api/apps/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdroll/etcdroll/pkg/events"
+)
+
+// sinkRecorder accepts everything with 202 and remembers the subjects.
+type sinkRecorder struct {
+	*httptest.Server
+	mu       sync.Mutex
+	subjects []string
+}
+
+func newSinkRecorder(t *testing.T) *sinkRecorder {
+	t.Helper()
+	s := &sinkRecorder{}
+	s.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		s.subjects = append(s.subjects, r.Header.Get("Ce-Subject"))
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	t.Cleanup(s.Close)
+	return s
+}
+
+func (s *sinkRecorder) got() []string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.subjects)
+}
+
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = l.Close() }()
+	return l.Addr().String()
+}
+
+func options(t *testing.T, kubeconfig, sink string, more ...string) Options {
+	t.Helper()
+	args := append([]string{"--kubeconfig", kubeconfig, "--sink", sink, "--listen", freeAddress(t), "--namespaces", "prod"}, more...)
+	o, err := ParseOptions(args, func(string) string { return "" }, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return o
+}
+
+func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
+
+// start runs the process and returns how it ends.
+func start(t *testing.T, o Options) (stop func(), ended <-chan error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan error, 1)
+	go func() { done <- Run(ctx, o, quiet()) }()
+	t.Cleanup(cancel)
+	return cancel, done
+}
+
+func wait(t *testing.T, ended <-chan error) error {
+	t.Helper()
+	select {
+	case err := <-ended:
+		return err
+	case <-time.After(30 * time.Second):
+		t.Fatal("the process does not end")
+		return nil
+	}
+}
+
+func ready(address string) (int, string) {
+	resp, err := http.Get("http://" + address + "/readyz")
+	if err != nil {
+		return 0, err.Error()
+	}
+	defer func() { _ = resp.Body.Close() }()
+	body, _ := io.ReadAll(resp.Body)
+	return resp.StatusCode, string(body)
+}
+
+func TestRunWatchesAndAsksAndStopsWhenTold(t *testing.T) {
+	api, sink := newAPIServer(t), newSinkRecorder(t)
+	api.put("statefulsets", apiSet("etcd", nil))
+	api.put("statefulsets", apiSet("unmanaged", func(s *appsv1.StatefulSet) { s.Labels = nil; s.Status.UpdateRevision = "b" }))
+	for i := range 3 {
+		api.put("pods", apiPod("etcd", i, "a"))
+	}
+	o := options(t, api.kubeconfig(t), sink.URL)
+	stop, ended := start(t, o)
+	eventually(t, "ready", func() bool { code, _ := ready(o.Listen); return code == http.StatusOK })
+	eventually(t, "the lease is held", func() bool { api.mu.Lock(); defer api.mu.Unlock(); return api.lease != nil })
+	if got := sink.got(); len(got) != 0 {
+		t.Errorf("events about %v although nothing is to do", got)
+	}
+	api.put("pods", apiPod("etcd", 1, "old")) // evicted, and came back on the old revision
+	eventually(t, "the sink hears of the pod", func() bool { return slices.Contains(sink.got(), "prod/etcd") })
+	api.put("pods", apiPod("etcd", 1, "a"))
+	api.put("statefulsets", apiSet("fresh", func(s *appsv1.StatefulSet) { s.Annotations = nil }))
+	eventually(t, "the sink hears of the new set", func() bool { return slices.Contains(sink.got(), "prod/fresh") })
+	if slices.Contains(sink.got(), "prod/unmanaged") {
+		t.Error("an event about a set that is not opted in")
+	}
+	stop()
+	if err := wait(t, ended); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	api.mu.Lock()
+	defer api.mu.Unlock()
+	if holder := *api.lease.Spec.HolderIdentity; holder != "" {
+		t.Errorf("the lease was not given back, %q holds it", holder)
+	}
+	assertRights(t, api.requests)
+}
+
+// assertRights: the trigger needs no more than its Role grants.
+func assertRights(t *testing.T, requests []string) {
+	t.Helper()
+	granted := []string{
+		"list statefulsets", "watch statefulsets", "list pods", "watch pods", "get leases", "create leases", "update leases",
+	}
+	for _, request := range requests {
+		if !slices.Contains(granted, request) {
+			t.Errorf("the trigger does %q", request)
+		}
+	}
+}
+
+func TestCG10_MissingRightIsFatalAndSpelledOut(t *testing.T) {
+	for _, right := range []string{"list statefulsets", "list pods", "watch statefulsets", "watch pods", "get leases", "create leases"} {
+		t.Run(right, func(t *testing.T) {
+			api, sink := newAPIServer(t), newSinkRecorder(t)
+			api.forbid[right] = true
+			_, ended := start(t, options(t, api.kubeconfig(t), sink.URL))
+			err := wait(t, ended)
+			verb, resource, _ := strings.Cut(right, " ")
+			if err == nil || !strings.Contains(err.Error(), `missing right: verb "`+verb+`" on resource "`+resource+`"`) {
+				t.Errorf("ended with %v", err)
+			}
+		})
+	}
+}
+
+func TestRightTakenAwayLaterIsFatalToo(t *testing.T) {
+	api, sink := newAPIServer(t), newSinkRecorder(t)
+	o := options(t, api.kubeconfig(t), sink.URL, "--leader-elect=false")
+	_, ended := start(t, o)
+	eventually(t, "ready", func() bool { code, _ := ready(o.Listen); return code == http.StatusOK })
+	api.mu.Lock()
+	api.forbid["watch pods"], api.forbid["list pods"] = true, true
+	api.mu.Unlock()
+	api.CloseClientConnections()
+	if err := wait(t, ended); err == nil || !strings.Contains(err.Error(), "missing right") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestCG05_CachesThatDoNotFillEndTheProcess(t *testing.T) {
+	api, sink := newAPIServer(t), newSinkRecorder(t)
+	api.noBookmark = true
+	_, ended := start(t, options(t, api.kubeconfig(t), sink.URL, "--sync-timeout", "400ms"))
+	err := wait(t, ended)
+	if err == nil || !strings.Contains(err.Error(), "KUBE_FEATURE_WatchListClient=false") || !strings.Contains(err.Error(), "400ms") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestUnreachableAPIServerIsOneClearLine(t *testing.T) {
+	address := freeAddress(t)
+	_, ended := start(t, options(t, writeKubeconfig(t, "http://"+address), "http://127.0.0.1:1"))
+	err := wait(t, ended)
+	if err == nil || !strings.Contains(err.Error(), "cannot reach the API server at "+address) || strings.Contains(err.Error(), "\n") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestKN14_WithoutASinkItStaysUnreadyAndReadsNothing(t *testing.T) {
+	api := newAPIServer(t)
+	o := options(t, api.kubeconfig(t), "")
+	stop, ended := start(t, o)
+	eventually(t, "an answer", func() bool { code, _ := ready(o.Listen); return code != 0 })
+	if code, text := ready(o.Listen); code != http.StatusServiceUnavailable || !strings.Contains(text, "K_SINK") {
+		t.Errorf("%d %s", code, text)
+	}
+	stop()
+	if err := wait(t, ended); err != nil {
+		t.Errorf("ended with %v", err)
+	}
+	if len(api.requests) != 0 {
+		t.Errorf("requests %v", api.requests)
+	}
+}
+
+func TestAddressInUseIsOneClearLine(t *testing.T) {
+	sink := newSinkRecorder(t)
+	o := options(t, "unused", sink.URL)
+	o.Listen = strings.TrimPrefix(sink.URL, "http://")
+	if err := Run(t.Context(), o, quiet()); err == nil || !strings.Contains(err.Error(), "--listen") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func TestMissingKubeconfigIsNamed(t *testing.T) {
+	if err := Run(t.Context(), options(t, "/nowhere/kubeconfig", "http://127.0.0.1:1"), quiet()); err == nil || !strings.Contains(err.Error(), "--kubeconfig") {
+		t.Errorf("ended with %v", err)
+	}
+	if err := Run(t.Context(), options(t, "", "http://127.0.0.1:1"), quiet()); err == nil || !strings.Contains(err.Error(), "KUBECONFIG") {
+		t.Errorf("ended with %v", err)
+	}
+}
+
+func lease(t *testing.T, api *apiServer, who string) Lease {
+	t.Helper()
+	c, err := connect(Options{Kubeconfig: api.kubeconfig(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return Lease{
+		Client: c.coordination, Namespace: "prod", Name: "etcdroll-trigger", Identity: who,
+		Duration: 1500 * time.Millisecond, Renew: time.Second, Retry: 100 * time.Millisecond,
+	}
+}
+
+func TestOnlyOneReplicaSendsAndTheOtherTakesOver(t *testing.T) {
+	api := newAPIServer(t)
+	first, second := make(chan struct{}), make(chan struct{})
+	ctx, stopFirst := context.WithCancel(t.Context())
+	endedFirst := make(chan error, 1)
+	go func() {
+		endedFirst <- lease(t, api, "one").Lead(ctx, func(ctx context.Context) { close(first); <-ctx.Done() })
+	}()
+	<-first
+	ctx2, stopSecond := context.WithCancel(t.Context())
+	endedSecond := make(chan error, 1)
+	go func() {
+		endedSecond <- lease(t, api, "two").Lead(ctx2, func(ctx context.Context) { close(second); <-ctx.Done() })
+	}()
+	select {
+	case <-second:
+		t.Fatal("both lead")
+	case <-time.After(300 * time.Millisecond):
+	}
+	stopFirst()
+	if err := wait(t, endedFirst); err != nil {
+		t.Errorf("the first ended with %v", err)
+	}
+	eventually(t, "the second leads", func() bool {
+		select {
+		case <-second:
+			return true
+		default:
+			return false
+		}
+	})
+	stopSecond()
+	if err := wait(t, endedSecond); err != nil {
+		t.Errorf("the second ended with %v", err)
+	}
+}
+
+func TestCG09_LostLeaseEndsTheProcess(t *testing.T) {
+	api := newAPIServer(t)
+	stopped := make(chan struct{})
+	ended := make(chan error, 1)
+	go func() {
+		ended <- lease(t, api, "one").Lead(t.Context(), func(ctx context.Context) { <-ctx.Done(); close(stopped) })
+	}()
+	eventually(t, "the lease is held", func() bool { api.mu.Lock(); defer api.mu.Unlock(); return api.lease != nil })
+	api.mu.Lock()
+	stolen := api.lease.DeepCopy()
+	stolen.Spec.HolderIdentity, stolen.Spec.RenewTime = ptr("two"), ptr(metav1.NowMicro())
+	stolen.Spec.LeaseDurationSeconds, stolen.ResourceVersion = ptr(int32(3600)), "stolen"
+	api.lease = stolen
+	api.mu.Unlock()
+	if err := wait(t, ended); !errors.Is(err, ErrLeaseLost) {
+		t.Errorf("ended with %v", err)
+	}
+	<-stopped
+}
+
+func TestWorkQueueHandsASetToOneWorkerAtATime(t *testing.T) {
+	api := newAPIServer(t)
+	var mu sync.Mutex
+	busy, most, posts := map[string]int{}, 0, 0
+	sink := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		subject := r.Header.Get("Ce-Subject")
+		mu.Lock()
+		posts++
+		busy[subject]++
+		most = max(most, busy[subject])
+		mu.Unlock()
+		time.Sleep(5 * time.Millisecond) // long enough for another worker to come by
+		mu.Lock()
+		busy[subject]--
+		mu.Unlock()
+		w.WriteHeader(http.StatusAccepted)
+	}))
+	defer sink.Close()
+	for _, name := range []string{"one", "two"} {
+		api.put("statefulsets", apiSet(name, func(s *appsv1.StatefulSet) { s.Status.UpdateRevision = "b" }))
+	}
+	stop, ended := start(t, options(t, api.kubeconfig(t), sink.URL, "--leader-elect=false"))
+	for i := range 40 {
+		api.put("statefulsets", apiSet("one", func(s *appsv1.StatefulSet) {
+			s.Status.UpdateRevision, s.Generation, s.Status.ObservedGeneration = "b", int64(i+2), int64(i+2)
+		}))
+		time.Sleep(20 * time.Millisecond)
+	}
+	eventually(t, "several posts", func() bool { mu.Lock(); defer mu.Unlock(); return posts >= 3 })
+	stop()
+	if err := wait(t, ended); err != nil {
+		t.Error(err)
+	}
+	mu.Lock()
+	defer mu.Unlock()
+	if most != 1 {
+		t.Errorf("%d requests for one set at a time", most)
+	}
+}
+
+func TestLookTellsPodsOfThisVerySetFromOthers(t *testing.T) {
+	api := newAPIServer(t)
+	api.put("statefulsets", apiSet("etcd", func(s *appsv1.StatefulSet) {
+		s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 2}
+		s.Annotations[events.AnnotationRollout] = `{"seq":12,"step":{"kind":"Release"},"unplannedElections":1}`
+	}))
+	for i := range 12 {
+		api.put("pods", apiPod("etcd", i+2, "a"))
+	}
+	old := apiPod("etcd", 1, "old")
+	old.OwnerReferences[0].UID = "of-a-set-that-was-deleted"
+	job := apiPod("etcd", 99, "old")
+	job.OwnerReferences[0].Kind = "Job"
+	api.put("pods", old)
+	api.put("pods", job)
+	c, err := connect(Options{Kubeconfig: api.kubeconfig(t)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	store, err := NewCache(c.apps, c.meta, Scope{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := store.Start(t.Context(), 30*time.Second, func(string) {}); err != nil {
+		t.Fatal(err)
+	}
+	set, pods, ok := store.Look("prod/etcd")
+	if !ok || len(pods) != 12 || set.Seq != 12 || !set.StepInFlight || set.UnplannedElections != 1 || set.OrdinalsStart != 2 {
+		t.Fatalf("%t, %d pods, %+v", ok, len(pods), set)
+	}
+	indexes := map[int32]bool{}
+	for _, pod := range pods {
+		indexes[pod.Index] = true
+	}
+	if !indexes[0] || !indexes[11] || len(indexes) != 12 {
+		t.Errorf("indexes %v", indexes)
+	}
+	for _, key := range []string{"prod/none", "other/etcd", "a/b/c", ""} {
+		if _, _, ok := store.Look(key); ok {
+			t.Errorf("%q is there", key)
+		}
+	}
+	stored, _, _ := store.sets[""].GetIndexer().GetByKey("prod/etcd")
+	if kept := stored.(*appsv1.StatefulSet); len(kept.Spec.Template.Labels) != 0 || kept.Annotations["other"] != "" || kept.Labels["app"] != "" {
+		t.Error("the cache keeps what nobody reads")
+	}
+	if !slices.Contains(api.selectors, managedSets) {
+		t.Error("sets that are not managed are read")
+	}
+}
