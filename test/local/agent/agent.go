@@ -51,6 +51,7 @@ type Agent struct {
 	shared  informers.SharedInformerFactory
 	objects *objects
 	runtime *runtime
+	nets    *services
 	events  record.EventRecorder
 }
 
@@ -71,6 +72,9 @@ func Run(ctx context.Context, config Config) error {
 	defer broadcaster.Shutdown()
 	a.events = broadcaster.NewRecorder(scheme.Scheme, corev1.EventSource{Component: "kubelet"})
 	a.objects = newObjects(client, a.shared)
+	if a.nets, err = newServices(a.shared); err != nil {
+		return err
+	}
 	provisioner := storage.New(client, a.shared, config.VolumesDir)
 	if err := a.build(provisioner); err != nil {
 		return err
@@ -78,6 +82,7 @@ func Run(ctx context.Context, config Config) error {
 	a.shared.Start(ctx.Done())
 	a.shared.WaitForCacheSync(ctx.Done())
 	go provisioner.Run(ctx)
+	go a.nets.run(ctx, a.runtime)
 	if err := a.serve(ctx); err != nil {
 		return err
 	}
@@ -100,7 +105,8 @@ func (a *Agent) build(claims volume.Claims) error {
 		Addresses:   &pod.Addresses{},
 		Events:      a.events,
 		BackoffBase: a.config.BackoffBase,
-	})
+		Services:    a.nets.hosts,
+	}, a.nets.kick)
 	return a.objects.onChange(func(kind, namespace, name string) { a.runtime.refresh(kind, namespace, name) })
 }
 

@@ -15,15 +15,16 @@ import (
 
 // runtime is every pod of this agent, on all its nodes.
 type runtime struct {
-	host *pod.Host
+	host    *pod.Host
+	changed func() // called after every change of a pod
 
 	mu      sync.Mutex
 	byUID   map[types.UID]*pod.Worker
 	current map[types.NamespacedName]types.UID // the latest pod of each name
 }
 
-func newRuntime(host *pod.Host) *runtime {
-	return &runtime{host: host, byUID: map[types.UID]*pod.Worker{}, current: map[types.NamespacedName]types.UID{}}
+func newRuntime(host *pod.Host, changed func()) *runtime {
+	return &runtime{host: host, changed: changed, byUID: map[types.UID]*pod.Worker{}, current: map[types.NamespacedName]types.UID{}}
 }
 
 func (r *runtime) worker(uid types.UID) *pod.Worker {
@@ -62,7 +63,10 @@ func (r *runtime) start(ctx context.Context, p *corev1.Pod, publish func(*corev1
 		old.Stop(minGrace)
 		after = old.Done()
 	}
-	w := pod.New(r.host, p, after, publish)
+	w := pod.New(r.host, p, after, func(now *corev1.Pod) {
+		publish(now)
+		r.changed()
+	})
 	r.byUID[p.UID], r.current[key] = w, p.UID
 	go w.Run(ctx)
 }
@@ -75,6 +79,7 @@ func (r *runtime) forget(p *corev1.Pod) {
 	if r.current[key] == p.UID {
 		delete(r.current, key)
 	}
+	r.changed()
 }
 
 // minGrace is what a container gets at least, as with the kubelet.
@@ -106,7 +111,7 @@ type provider struct {
 func (p *provider) NotifyPods(_ context.Context, notify func(*corev1.Pod)) { p.notify = notify }
 
 func (p *provider) CreatePod(_ context.Context, created *corev1.Pod) error {
-	p.runtime.start(p.ctx, created, func(now *corev1.Pod) { p.notify(now) })
+	p.runtime.start(p.ctx, created, p.notify)
 	return nil
 }
 
@@ -134,6 +139,7 @@ func (p *provider) end(deleted *corev1.Pod) {
 	first := !w.Stopping()
 	w.Stop(grace(deleted))
 	if first {
+		p.runtime.changed() // no longer a backend of its Services
 		go func() {
 			<-w.Done()
 			p.api.remove(p.ctx, w.Pod())

@@ -20,7 +20,9 @@ const (
 	NodeAgent         = "agent"
 )
 
-const serviceCIDR = "10.96.0.0/16"
+// serviceCIDR is loopback, so that the node agent can listen on cluster IPs. Pod
+// addresses lie below it.
+const serviceCIDR = "127.200.0.0/16"
 
 // controllers that run. EndpointSlices are left out: the API server refuses
 // loopback addresses in them, so that the controller could only fail.

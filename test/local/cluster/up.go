@@ -114,6 +114,20 @@ func Down(d Dir) error {
 		}
 		r.Remove(d.runContainers())
 	}
+	return d.discard()
+}
+
+// discard removes what is of no use without the processes and can be large. Logs,
+// the audit log and the kubeconfigs stay.
+func (d Dir) discard() error {
+	if _, err := os.Stat(d.stateFile()); err != nil {
+		return nil // not a cluster's directory
+	}
+	for _, dir := range []string{"etcd", "volumes", "pods", "bin", "run"} {
+		if err := os.RemoveAll(d.path(dir)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 

@@ -67,6 +67,7 @@ func run(t *testing.T, name string, spec corev1.PodSpec) *rig {
 		Images:    image.NewRegistry(map[string][]string{"tool": {"tool:" + self + " " + podtool.Command}}),
 		Env:       &podenv.Resolver{Objects: nothing{}, HostIP: "127.0.0.1"},
 		Addresses: &Addresses{}, Events: &record.FakeRecorder{}, BackoffBase: 300 * time.Millisecond,
+		Services: func(string) string { return "" },
 	}
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: t.Name(), Name: name, UID: types.UID("uid-" + name)}, Spec: spec}
 	r.worker = New(host, pod, nil, func(p *corev1.Pod) {

@@ -5,20 +5,18 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 
 	"github.com/etcdroll/etcdroll/test/local/expand"
 	"github.com/etcdroll/etcdroll/test/local/image"
 	"github.com/etcdroll/etcdroll/test/local/podenv"
-	"github.com/etcdroll/etcdroll/test/local/podip"
 	"github.com/etcdroll/etcdroll/test/local/sandbox"
 )
 
 // start makes a fresh root directory and starts the container in it.
 func (w *Worker) start(spec *corev1.Container, c *container, img image.Image, env map[string]string) (*sandbox.Process, error) {
-	root := filepath.Join(w.dir(), "root", spec.Name)
+	root := w.root(spec.Name)
 	// The last run's mounts went with its mount name space: only plain files are left here.
 	if err := os.RemoveAll(root); err != nil {
 		return nil, err
@@ -41,7 +39,7 @@ func (w *Worker) start(spec *corev1.Container, c *container, img image.Image, en
 		Hostname: w.hostname(),
 		Programs: img.Programs,
 		Mounts:   mounts,
-		Files:    map[string]string{"etc/hosts": hosts(w.base, w.podIP), "etc/hostname": w.hostname() + "\n"},
+		Files:    map[string]string{"etc/hosts": w.hosts(), "etc/hostname": w.hostname() + "\n"},
 		Argv:     argv(spec, img, env),
 		Env:      podenv.List(full),
 		Dir:      workingDir(spec),
@@ -87,34 +85,4 @@ func (w *Worker) logFile(container string, restarts int32) (string, error) {
 		return "", err
 	}
 	return filepath.Join(dir, fmt.Sprintf("%d.log", restarts)), nil
-}
-
-const peers = 16 // ordinals of a StatefulSet that get names
-
-// hosts is /etc/hosts. There is no DNS, but addresses follow from names: the
-// names that a headless Service would give the pods of the same StatefulSet are
-// written out ahead, whether those pods exist or not.
-func hosts(pod *corev1.Pod, podIP string) string {
-	var b strings.Builder
-	b.WriteString("127.0.0.1 localhost\n")
-	sub := pod.Spec.Subdomain
-	line := func(ip, host string) {
-		names := []string{host}
-		if sub != "" {
-			service := host + "." + sub
-			names = append(names, service, service+"."+pod.Namespace, service+"."+pod.Namespace+".svc",
-				service+"."+pod.Namespace+".svc.cluster.local")
-		}
-		_, _ = fmt.Fprintf(&b, "%s %s\n", ip, strings.Join(names, " "))
-	}
-	cut := strings.LastIndexByte(pod.Name, '-')
-	if sub == "" || cut < 0 || pod.Spec.Hostname != pod.Name {
-		line(podIP, pod.Name)
-		return b.String()
-	}
-	for i := range peers {
-		peer := fmt.Sprintf("%s-%d", pod.Name[:cut], i)
-		line(podip.For(pod.Namespace, peer), peer)
-	}
-	return b.String()
 }

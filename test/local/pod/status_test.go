@@ -166,7 +166,7 @@ func TestAgentRestartCountsAsARestart(t *testing.T) {
 func TestHostsNamesThePeersOfASet(t *testing.T) {
 	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: "default", Name: "etcd-1"},
 		Spec: corev1.PodSpec{Hostname: "etcd-1", Subdomain: "etcd"}}
-	text := hosts(pod, "127.83.71.90")
+	text := peerHosts(pod, "127.83.71.90")
 	for _, line := range []string{
 		"127.0.0.1 localhost\n",
 		"127.49.65.187 etcd-0 etcd-0.etcd etcd-0.etcd.default etcd-0.etcd.default.svc etcd-0.etcd.default.svc.cluster.local\n",

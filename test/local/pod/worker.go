@@ -31,6 +31,7 @@ type Host struct {
 	Addresses   *Addresses
 	Events      record.EventRecorder
 	BackoffBase time.Duration
+	Services    func(namespace string) string // lines for /etc/hosts
 }
 
 // Worker runs one pod from its creation to its end.

@@ -24,6 +24,7 @@ const Command = "pod-tool"
 //	cat FILE           print a file
 //	env                print the environment
 //	serve ADDRESS FILE answer 200 while FILE exists and 503 while it does not
+//	get URL            print the status code of a GET; exit 0 if it is 200
 //	test FILE          exit 0 if FILE exists, else 1
 func Main(args []string) int {
 	if len(args) == 0 {
@@ -45,6 +46,8 @@ func Main(args []string) int {
 		return 0
 	case "serve":
 		return serve(args[1:])
+	case "get":
+		return get(args[1:])
 	case "test":
 		if len(args) == 2 && exists(args[1]) {
 			return 0
@@ -110,6 +113,23 @@ func serve(args []string) int {
 		})}
 	fmt.Fprintln(os.Stderr, server.ListenAndServe())
 	return 1
+}
+
+func get(args []string) int {
+	if len(args) != 1 {
+		return 2
+	}
+	response, err := (&http.Client{Timeout: 5 * time.Second}).Get(args[0])
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	_ = response.Body.Close()
+	fmt.Println(response.StatusCode)
+	if response.StatusCode != http.StatusOK {
+		return 1
+	}
+	return 0
 }
 
 func exists(file string) bool {
