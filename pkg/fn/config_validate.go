@@ -16,9 +16,9 @@ func (s *Settings) contradiction(set *appsv1.StatefulSet) *roll.ConfigProblem {
 	return firstProblem(
 		s.wrongSet(set),
 		s.tlsKeys(),
+		s.wrongScheme(set),
 		s.tlsFiles(),
 		s.serverNameProblem(),
-		s.wrongScheme(set),
 		s.thresholds(),
 	)
 }

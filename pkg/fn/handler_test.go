@@ -1,0 +1,375 @@
+package fn
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cloudevents/sdk-go/v2/event"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/etcdroll/etcdroll/pkg/events"
+)
+
+func TestKN10_OnlyWhatCannotBeReadIsTheSendersFault(t *testing.T) {
+	binary := func(change func(*event.Event)) func(*http.Request) {
+		return func(r *http.Request) {
+			e := diverged()
+			change(&e)
+			*r = *request(t, e)
+		}
+	}
+	body := func(text string) func(*http.Request) {
+		return func(r *http.Request) { r.Body = http.NoBody; *r = *newRequest(text, r.Header) }
+	}
+	for name, c := range map[string]struct {
+		change func(*http.Request)
+		want   int
+	}{
+		"GET":                {func(r *http.Request) { r.Method = http.MethodGet }, http.StatusMethodNotAllowed},
+		"no event":           {func(r *http.Request) { r.Header = http.Header{"Content-Type": {"text/plain"}} }, http.StatusUnsupportedMediaType},
+		"a batch":            {func(r *http.Request) { r.Header = http.Header{"Content-Type": {"application/cloudevents-batch+json"}} }, http.StatusUnsupportedMediaType},
+		"too large":          {body(strings.Repeat("x", maxBody+1)), http.StatusRequestEntityTooLarge},
+		"no subject":         {binary(func(e *event.Event) { e.SetSubject("") }), http.StatusBadRequest},
+		"subject elsewhere":  {binary(func(e *event.Event) { e.SetSubject("db/../x") }), http.StatusBadRequest},
+		"sequence no number": {binary(func(e *event.Event) { e.SetExtension(events.ExtSequence, "many") }), http.StatusBadRequest},
+		"structured nonsense": {func(r *http.Request) {
+			*r = *newRequest("{", http.Header{"Content-Type": {"application/cloudevents+json"}})
+		}, http.StatusBadRequest},
+		"KN-15 namespace": {binary(func(e *event.Event) { e.SetSubject("elsewhere/etcd") }), http.StatusForbidden},
+	} {
+		w := newWorld(3).outdated()
+		r := request(t, diverged())
+		c.change(r)
+		if got := serve(t, handler(w), r); got.code != c.want {
+			t.Errorf("%s: %d %s", name, got.code, got.text)
+		}
+		if len(w.calls) > 0 {
+			t.Errorf("%s: %v", name, w.calls)
+		}
+	}
+}
+
+func newRequest(body string, header http.Header) *http.Request {
+	r, _ := http.NewRequest(http.MethodPost, "/", strings.NewReader(body))
+	r.Header = header
+	return r
+}
+
+func TestStructuredEventIsTakenLikeABinaryOne(t *testing.T) {
+	w := newWorld(3).outdated()
+	e := diverged()
+	text, err := e.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := newRequest(string(text), http.Header{"Content-Type": {"application/cloudevents+json; charset=utf-8"}})
+	if got := serve(t, handler(w), r); got.code != http.StatusAccepted || len(w.patches) != 1 {
+		t.Errorf("%d, %d patches", got.code, len(w.patches))
+	}
+}
+
+func TestKN02_TypeThatIsNotOursGetsNoActionAndNoReply(t *testing.T) {
+	fact := events.NewFact(target, events.Stepped{Seq: 1}, noon, nil)
+	foreign := diverged()
+	foreign.SetType("com.example.anything")
+	for _, e := range []event.Event{fact, foreign} {
+		w := newWorld(3).outdated()
+		if got := post(t, handler(w), e, preferReply); got.code != http.StatusOK || got.event != nil || len(w.calls) > 0 {
+			t.Errorf("%s: %d, %v, calls %v", e.Type(), got.code, got.event, w.calls)
+		}
+	}
+}
+
+func TestKN15_SetThatIsNotOptedInIsNotTouched(t *testing.T) {
+	w := newWorld(3).outdated()
+	delete(w.set.Labels, events.LabelManaged)
+	if got := post(t, handler(w), diverged(), preferReply); got.code != http.StatusForbidden || len(w.patches) > 0 {
+		t.Errorf("%d, patches %d", got.code, len(w.patches))
+	}
+	if len(w.calls) != 1 {
+		t.Errorf("more was read than the set: %v", w.calls)
+	}
+}
+
+func TestKN15_EventAsksForALookAndCarriesNothingElse(t *testing.T) {
+	plain, forged := newWorld(3).outdated(), newWorld(3).outdated()
+	plain.leader, forged.leader = 0, 0
+	post(t, handler(plain), diverged())
+	e := diverged()
+	if err := e.SetData(event.ApplicationJSON, []byte(`{"force":true,"endpoints":["http://evil:1"],"partition":0,"victim":0,"targetRevision":"etcd-a"}`)); err != nil {
+		t.Fatal(err)
+	}
+	e.SetExtension("partition", "0")
+	post(t, handler(forged), e)
+	if partition(plain.set) != 2 || partition(forged.set) != 2 || len(forged.patches) != 1 || string(forged.patches[0].Body) != string(plain.patches[0].Body) {
+		t.Errorf("the payload changed the step: %s", forged.patches[0].Body)
+	}
+}
+
+func TestIdleSetCostsThreeKindsOfReadAndNothingElse(t *testing.T) {
+	w := newWorld(3)
+	post(t, handler(w), diverged()) // marks it converged once
+	w.calls, w.probes = nil, 0
+	for range 3 {
+		if got := post(t, handler(w), diverged(), preferReply); got.code != http.StatusOK || got.event != nil {
+			t.Fatalf("idle set answers %d %s", got.code, got.kind())
+		}
+	}
+	if w.probes != 0 || w.count("get set") != 3 || w.count("get pod etcd-0") != 3 || len(w.calls) != 12 {
+		t.Errorf("CG-11: probes %d, calls %v", w.probes, w.calls)
+	}
+}
+
+func TestStepReadsOneSetItsPodsAndItsMembersOnce(t *testing.T) {
+	w := newWorld(3).outdated()
+	post(t, handler(w), diverged())
+	if w.probes != 1 || w.count("get set") != 1 || w.count("get pod etcd-0")+w.count("get pod etcd-1")+w.count("get pod etcd-2") != 3 || w.count("list budgets") != 1 {
+		t.Errorf("probes %d, calls %v", w.probes, w.calls)
+	}
+}
+
+func TestSteppedAnswersTheContinuationOnlyToWhomPrefersIt(t *testing.T) {
+	w := newWorld(3).outdated()
+	got := post(t, handler(w), diverged(), preferReply)
+	if got.kind() != events.TypeContinue || got.seq(t) != 1 {
+		t.Fatalf("%d %s", got.code, got.kind())
+	}
+	if _, has := got.event.Extensions()[events.ExtNotBefore]; !has || got.event.Subject() != "db/etcd" {
+		t.Errorf("event %v", got.event)
+	}
+	if partition(w.set) != 2 {
+		t.Errorf("partition %d", partition(w.set))
+	}
+	again := newWorld(3).outdated()
+	if got := post(t, handler(again), diverged()); got.code != http.StatusAccepted || got.event != nil || partition(again.set) != 2 {
+		t.Errorf("without Prefer: %d %s", got.code, got.kind())
+	}
+}
+
+func TestKN04_DuplicateOfATakenStepIsANoOp(t *testing.T) {
+	w := newWorld(3).outdated()
+	first := post(t, handler(w), diverged(), preferReply)
+	e := continueAt(0)
+	for range 3 {
+		if got := post(t, handler(w), e, preferReply); got.code != http.StatusOK || got.event != nil {
+			t.Errorf("an overtaken chain lives on: %d %s", got.code, got.kind())
+		}
+	}
+	if len(w.patches) != 1 || first.seq(t) != 1 {
+		t.Errorf("%d patches", len(w.patches))
+	}
+}
+
+func TestOnlyTheCurrentChainCarriesAWaitOn(t *testing.T) {
+	w := newWorld(3).outdated()
+	post(t, handler(w), diverged())
+	got := post(t, handler(w), continueAt(1), preferReply) // released, not yet acted upon
+	if got.kind() != events.TypeContinue || got.seq(t) != 1 {
+		t.Errorf("current chain: %d %s", got.code, got.kind())
+	}
+	if got := post(t, handler(w), diverged(), preferReply); got.code != http.StatusAccepted || got.event != nil {
+		t.Errorf("another look started a second chain: %d %s", got.code, got.kind())
+	}
+	if got := post(t, handler(w), continueAt(1)); got.code != http.StatusAccepted {
+		t.Errorf("without Prefer: %d", got.code)
+	}
+}
+
+func TestCG02_LostRaceIsObservedAnewAndQuiet(t *testing.T) {
+	w := newWorld(3).outdated()
+	once := true
+	w.before["patch set"] = func() {
+		if once {
+			once = false
+			w.set.Status.UpdateRevision = "etcd-c" // a template that came between
+			w.touch()
+		}
+	}
+	got := post(t, handler(w), diverged(), preferReply)
+	if got.kind() != events.TypeContinue || w.count("patch set") != 2 || w.count("get set") != 2 || len(w.patches) != 1 {
+		t.Fatalf("%d %s, calls %v", got.code, got.kind(), w.calls)
+	}
+	if !strings.Contains(string(w.patches[0].Body), "etcd-c") {
+		t.Errorf("the old decision was sent again: %s", w.patches[0].Body)
+	}
+}
+
+func TestKN04_RaceLostForGoodIsAQuietSuccess(t *testing.T) {
+	w := newWorld(3).outdated()
+	w.before["patch set"] = func() { w.touch() }
+	got := post(t, handler(w), diverged(), preferReply)
+	if got.code != http.StatusAccepted || got.event != nil || w.count("patch set") != maxRounds || len(w.patches) != 0 {
+		t.Errorf("%d %s, %d tries", got.code, got.kind(), w.count("patch set"))
+	}
+}
+
+func TestTwoFunctionsAtOnceTakeOneStep(t *testing.T) {
+	w := newWorld(3).outdated()
+	w.leader = 2 // so that the step is a leader move, which must happen once
+	meet := make(chan struct{}, 2)
+	w.before["patch set"] = func() { meet <- struct{}{}; time.Sleep(10 * time.Millisecond) }
+	done := make(chan answered, 2)
+	for range 2 {
+		go func() { done <- post(t, handler(w), diverged(), preferReply) }()
+	}
+	<-done
+	<-done
+	if len(w.patches) != 1 || len(w.moves) != 1 {
+		t.Errorf("%d writes, %d moves", len(w.patches), len(w.moves))
+	}
+}
+
+func TestTransientFaultsAreNeverTheSendersFault(t *testing.T) {
+	broken := errors.New("connection refused")
+	for call, err := range map[string]error{
+		"get set":        broken,
+		"get pod etcd-1": broken,
+		"list budgets":   apierrors.NewTooManyRequests("slow down", 1),
+		"patch set":      forbidden("statefulsets"),
+	} {
+		w := newWorld(3).outdated()
+		w.fails[call] = []error{err}
+		got := post(t, handler(w), diverged(), preferReply)
+		if got.code != http.StatusServiceUnavailable || len(w.patches) > 0 || len(w.moves) > 0 {
+			t.Errorf("%s: %d %s", call, got.code, got.text)
+		}
+	}
+}
+
+func TestCG10_MissingRightIsNamedWithVerbAndResource(t *testing.T) {
+	for call, names := range map[string]string{"get set": "get statefulset", "get pod etcd-0": "get pod", "patch set": "patch statefulset"} {
+		w := newWorld(3).outdated()
+		w.fails[call] = []error{forbidden("x")}
+		if got := post(t, handler(w), diverged()); got.code != http.StatusServiceUnavailable || !strings.Contains(got.text, names) || !strings.Contains(got.text, "forbidden") {
+			t.Errorf("%s: %d %s", call, got.code, got.text)
+		}
+	}
+}
+
+func TestWriteOfUnknownFateIsNotFollowedUp(t *testing.T) {
+	for name, err := range map[string]error{
+		"no answer":      context.DeadlineExceeded,
+		"server timeout": apierrors.NewServerTimeout(schema.GroupResource{Resource: "statefulsets"}, "patch", 1),
+		"gateway":        apierrors.NewTimeoutError("took too long", 1),
+	} {
+		w := newWorld(3).outdated()
+		w.leader = 2
+		w.fails["patch set"] = []error{err}
+		got := post(t, handler(w), diverged(), preferReply)
+		if got.code != http.StatusAccepted || got.event != nil || len(w.moves) != 0 || w.count("patch set") != 1 {
+			t.Errorf("%s: %d %s, %d moves, %d tries", name, got.code, got.kind(), len(w.moves), w.count("patch set"))
+		}
+	}
+}
+
+func TestCallerThatGoesAwayDoesNotCutAStepInHalf(t *testing.T) {
+	w := newWorld(3).outdated()
+	w.leader = 2
+	ctx, cancel := context.WithCancel(context.Background())
+	w.before["patch set"] = cancel
+	r := request(t, diverged()).WithContext(ctx)
+	serve(t, handler(w), r)
+	if len(w.patches) != 1 || len(w.moves) != 1 || w.count("record event") != 0 && len(w.told) == 0 {
+		t.Errorf("%d writes, %d moves", len(w.patches), len(w.moves))
+	}
+}
+
+func TestCallerThatIsGoneAlreadyStartsNothing(t *testing.T) {
+	w := newWorld(3).outdated()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	serve(t, handler(w), request(t, diverged()).WithContext(ctx))
+	if len(w.patches) != 0 {
+		t.Error("a write was begun for nobody")
+	}
+}
+
+func TestWaitingIsPolledInsideTheRequestUpToMaxWait(t *testing.T) {
+	w := newWorld(3).outdated()
+	post(t, handler(w), diverged())
+	looks := 0
+	w.before["get set"] = func() {
+		looks++
+		if looks == 3 { // the controller has acted
+			w.mu.Lock()
+			p := etcdPod("etcd-2", newRevision)
+			p.UID = "uid-new"
+			w.pods["etcd-2"] = p
+			w.set.Status.ObservedGeneration = w.set.Generation
+			w.mu.Unlock()
+		}
+	}
+	h := handler(w)
+	h.MaxWait = 10 * time.Second
+	got := post(t, h, continueAt(1), preferReply)
+	if got.kind() != events.TypeContinue || got.seq(t) != 2 || partition(w.set) != 3 || looks != 3 {
+		t.Errorf("%d %s, partition %d after %d looks", got.code, got.kind(), partition(w.set), looks)
+	}
+}
+
+func TestPollingEndsBeforeMaxWaitAndWhenTheFunctionStops(t *testing.T) {
+	stopped := make(chan struct{})
+	close(stopped)
+	for name, change := range map[string]func(*Handler){
+		"no time":  func(h *Handler) { h.MaxWait = 200 * time.Millisecond },
+		"stopping": func(h *Handler) { h.MaxWait, h.Stopping = time.Minute, stopped },
+	} {
+		w := newWorld(3).outdated()
+		post(t, handler(w), diverged())
+		h := handler(w)
+		change(h)
+		start := time.Now()
+		got := post(t, h, continueAt(1), preferReply)
+		if got.kind() != events.TypeContinue || time.Since(start) > 5*time.Second {
+			t.Errorf("%s: %d %s after %s", name, got.code, got.kind(), time.Since(start))
+		}
+	}
+}
+
+func TestGoneSetIsNothingToDo(t *testing.T) {
+	w := newWorld(3)
+	w.set = nil
+	if got := post(t, handler(w), diverged(), preferReply); got.code != http.StatusOK || got.event != nil {
+		t.Errorf("%d %s", got.code, got.kind())
+	}
+}
+
+func TestFactsAreToldOncePerChange(t *testing.T) {
+	w := newWorld(3).outdated()
+	*w.members[1] = unreachable()
+	got := post(t, handler(w), diverged(), preferReply)
+	if got.kind() != events.TypeBlocked || w.note(t, events.AnnotationPhase) != events.PhaseBlocked {
+		t.Fatalf("%d %s", got.code, got.kind())
+	}
+	if got := post(t, handler(w), diverged(), preferReply); got.code != http.StatusAccepted || got.event != nil || len(w.patches) != 1 {
+		t.Errorf("told again: %d %s, %d patches", got.code, got.kind(), len(w.patches))
+	}
+}
+
+func TestConvergedIsToldAndPartitionHandedBackInOneRequest(t *testing.T) {
+	w := newWorld(3)
+	w.set.ManagedFields = append(w.set.ManagedFields, fieldsEntry("kubectl", claim), fieldsEntry(events.FieldManager, claim))
+	w.set.Annotations[events.AnnotationRelease] = "token-1"
+	got := post(t, handler(w), diverged(), preferReply)
+	if got.kind() != events.TypeConverged {
+		t.Fatalf("%d %s", got.code, got.kind())
+	}
+	ours, others := partitionOwners(w.set.ManagedFields)
+	if ours || len(others) != 1 || len(w.patches) != 2 {
+		t.Errorf("claims: ours %t, others %v, %d patches", ours, others, len(w.patches))
+	}
+	if w.note(t, events.AnnotationConvergedRevision) != oldRevision || w.note(t, events.AnnotationConverged) != "token-1" || w.note(t, events.AnnotationPhase) != events.PhaseConverged {
+		t.Errorf("annotations %v", w.set.Annotations)
+	}
+}
+
+func TestNoAnswerTakesLongerThanMaxWaitPlusTenSeconds(t *testing.T) {
+	if lookTime+actTime > lastTime || lastTime+recordTime/2 > 10*time.Second {
+		t.Error("the parts of a request add up to more than ten seconds")
+	}
+}
