@@ -2,7 +2,6 @@ package trigger
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 	"net"
@@ -15,9 +14,6 @@ import (
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-
-	"github.com/etcdroll/etcdroll/pkg/events"
 )
 
 // sinkRecorder accepts everything with 202 and remembers the subjects.
@@ -229,75 +225,6 @@ func TestMissingKubeconfigIsNamed(t *testing.T) {
 	}
 }
 
-func lease(t *testing.T, api *apiServer, who string) Lease {
-	t.Helper()
-	c, err := connect(Options{Kubeconfig: api.kubeconfig(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return Lease{
-		Client: c.coordination, Namespace: "prod", Name: "etcdroll-trigger", Identity: who,
-		Duration: 1500 * time.Millisecond, Renew: time.Second, Retry: 100 * time.Millisecond,
-	}
-}
-
-func TestOnlyOneReplicaSendsAndTheOtherTakesOver(t *testing.T) {
-	api := newAPIServer(t)
-	first, second := make(chan struct{}), make(chan struct{})
-	ctx, stopFirst := context.WithCancel(t.Context())
-	endedFirst := make(chan error, 1)
-	go func() {
-		endedFirst <- lease(t, api, "one").Lead(ctx, func(ctx context.Context) { close(first); <-ctx.Done() })
-	}()
-	<-first
-	ctx2, stopSecond := context.WithCancel(t.Context())
-	endedSecond := make(chan error, 1)
-	go func() {
-		endedSecond <- lease(t, api, "two").Lead(ctx2, func(ctx context.Context) { close(second); <-ctx.Done() })
-	}()
-	select {
-	case <-second:
-		t.Fatal("both lead")
-	case <-time.After(300 * time.Millisecond):
-	}
-	stopFirst()
-	if err := wait(t, endedFirst); err != nil {
-		t.Errorf("the first ended with %v", err)
-	}
-	eventually(t, "the second leads", func() bool {
-		select {
-		case <-second:
-			return true
-		default:
-			return false
-		}
-	})
-	stopSecond()
-	if err := wait(t, endedSecond); err != nil {
-		t.Errorf("the second ended with %v", err)
-	}
-}
-
-func TestCG09_LostLeaseEndsTheProcess(t *testing.T) {
-	api := newAPIServer(t)
-	stopped := make(chan struct{})
-	ended := make(chan error, 1)
-	go func() {
-		ended <- lease(t, api, "one").Lead(t.Context(), func(ctx context.Context) { <-ctx.Done(); close(stopped) })
-	}()
-	eventually(t, "the lease is held", func() bool { api.mu.Lock(); defer api.mu.Unlock(); return api.lease != nil })
-	api.mu.Lock()
-	stolen := api.lease.DeepCopy()
-	stolen.Spec.HolderIdentity, stolen.Spec.RenewTime = ptr("two"), ptr(metav1.NowMicro())
-	stolen.Spec.LeaseDurationSeconds, stolen.ResourceVersion = ptr(int32(3600)), "stolen"
-	api.lease = stolen
-	api.mu.Unlock()
-	if err := wait(t, ended); !errors.Is(err, ErrLeaseLost) {
-		t.Errorf("ended with %v", err)
-	}
-	<-stopped
-}
-
 func TestWorkQueueHandsASetToOneWorkerAtATime(t *testing.T) {
 	api := newAPIServer(t)
 	var mu sync.Mutex
@@ -335,56 +262,5 @@ func TestWorkQueueHandsASetToOneWorkerAtATime(t *testing.T) {
 	defer mu.Unlock()
 	if most != 1 {
 		t.Errorf("%d requests for one set at a time", most)
-	}
-}
-
-func TestLookTellsPodsOfThisVerySetFromOthers(t *testing.T) {
-	api := newAPIServer(t)
-	api.put("statefulsets", apiSet("etcd", func(s *appsv1.StatefulSet) {
-		s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 2}
-		s.Annotations[events.AnnotationRollout] = `{"seq":12,"step":{"kind":"Release"},"unplannedElections":1}`
-	}))
-	for i := range 12 {
-		api.put("pods", apiPod("etcd", i+2, "a"))
-	}
-	old := apiPod("etcd", 1, "old")
-	old.OwnerReferences[0].UID = "of-a-set-that-was-deleted"
-	job := apiPod("etcd", 99, "old")
-	job.OwnerReferences[0].Kind = "Job"
-	api.put("pods", old)
-	api.put("pods", job)
-	c, err := connect(Options{Kubeconfig: api.kubeconfig(t)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	store, err := NewCache(c.apps, c.meta, Scope{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context(), 30*time.Second, func(string) {}); err != nil {
-		t.Fatal(err)
-	}
-	set, pods, ok := store.Look("prod/etcd")
-	if !ok || len(pods) != 12 || set.Seq != 12 || !set.StepInFlight || set.UnplannedElections != 1 || set.OrdinalsStart != 2 {
-		t.Fatalf("%t, %d pods, %+v", ok, len(pods), set)
-	}
-	indexes := map[int32]bool{}
-	for _, pod := range pods {
-		indexes[pod.Index] = true
-	}
-	if !indexes[0] || !indexes[11] || len(indexes) != 12 {
-		t.Errorf("indexes %v", indexes)
-	}
-	for _, key := range []string{"prod/none", "other/etcd", "a/b/c", ""} {
-		if _, _, ok := store.Look(key); ok {
-			t.Errorf("%q is there", key)
-		}
-	}
-	stored, _, _ := store.sets[""].GetIndexer().GetByKey("prod/etcd")
-	if kept := stored.(*appsv1.StatefulSet); len(kept.Spec.Template.Labels) != 0 || kept.Annotations["other"] != "" || kept.Labels["app"] != "" {
-		t.Error("the cache keeps what nobody reads")
-	}
-	if !slices.Contains(api.selectors, managedSets) {
-		t.Error("sets that are not managed are read")
 	}
 }
