@@ -1,0 +1,94 @@
+package main
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/etcdroll/etcdroll/pkg/events"
+	"github.com/etcdroll/etcdroll/test/e2e/observer"
+	"github.com/etcdroll/etcdroll/test/e2e/writer"
+)
+
+// result is what one roll came to, as seen from outside.
+type result struct {
+	observer.Report
+	name, leader string
+	tally        writer.Tally
+}
+
+// print shows the receipt of the guided roll.
+func (r result) print(s *screen) {
+	set := r.Final.Set
+	s.line("")
+	s.line("receipt")
+	s.line("  steps                  %d", r.Steps)
+	s.line("  planned leader moves   %d", r.Planned)
+	s.line("  unplanned elections    %d (term %d to %d)", r.Unplanned, r.FirstTerm, r.LastTerm)
+	s.line("  longest write gap      %s", millis(r.tally.Longest.Took))
+	s.line("  failed writes          %d of %d", r.tally.Failed, r.tally.Sent)
+	for _, e := range r.Replaced {
+		s.line("  %s-%d                 away for %s", "etcd", e.Index, seconds(e.Back.Sub(e.Began)))
+	}
+	s.line("  partition              %s", joined(r.Partitions))
+	s.line("  final partition        %d of %d, %s", set.Partition, set.Replicas, lockWord(set))
+	for _, key := range []string{events.AnnotationPhase, events.AnnotationConvergedRevision, events.AnnotationConverged} {
+		s.line("  %-38s %s", key, set.Annotations[key])
+	}
+}
+
+// broken lists the promises that this roll did not keep.
+func (r result) broken() []string {
+	var broken []string
+	must := func(kept bool, format string, args ...any) {
+		if !kept {
+			broken = append(broken, fmt.Sprintf(format, args...))
+		}
+	}
+	must(r.Unplanned == 0, "%d unplanned elections", r.Unplanned)
+	must(r.PodsDown <= 1 && r.MembersDown <= 1, "%d pods and %d members were down at one time", r.PodsDown, r.MembersDown)
+	must(r.Final.Set.Locked(), "the set ended open at partition %d", r.Final.Set.Partition)
+	must(r.Final.Settled(), "the set did not end converged: %s", r.Final)
+	broken = append(broken, r.Led...)
+	for i := range r.Final.Set.Replicas {
+		must(r.Deletions[i] == 1, "pod %d was replaced %d times", i, r.Deletions[i])
+	}
+	return broken
+}
+
+// compare prints both rolls side by side.
+func compare(s *screen, a, b result) {
+	s.line("")
+	s.line("  %-34s %14s %14s", "", a.name, b.name)
+	row := func(what string, of func(result) string) { s.line("  %-34s %14s %14s", what, of(a), of(b)) }
+	row("leader at the start", func(r result) string { return r.leader })
+	row("elections that nobody planned", func(r result) string { return strconv.Itoa(r.Unplanned) })
+	row("leader moves before a restart", func(r result) string { return strconv.Itoa(r.Planned) })
+	row("leading members taken down", func(r result) string { return strconv.Itoa(taken(r)) })
+	row("most members down at one time", func(r result) string { return strconv.Itoa(max(r.PodsDown, r.MembersDown)) })
+	row("longest write gap", func(r result) string { return millis(r.tally.Longest.Took) })
+	row("failed writes", func(r result) string { return fmt.Sprintf("%d of %d", r.tally.Failed, r.tally.Sent) })
+	row("time", func(r result) string { return seconds(r.To.Sub(r.From)) })
+	row("the next template change finds it", func(r result) string { return lockWord(r.Final.Set) })
+	s.line("")
+}
+
+// taken counts pods that went while their member led; a release of the same pod
+// is not counted again.
+func taken(r result) int {
+	return len(slices.DeleteFunc(slices.Clone(r.Led), func(l string) bool { return !strings.Contains(l, "deleted") }))
+}
+
+func millis(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+
+func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
+
+func joined(numbers []int) string {
+	var words []string
+	for _, n := range numbers {
+		words = append(words, strconv.Itoa(n))
+	}
+	return strings.Join(words, " ")
+}

@@ -1,0 +1,155 @@
+package observer
+
+import (
+	"fmt"
+	"slices"
+	"time"
+)
+
+// An announced call may come this long after its announcement, and the watch
+// that showed us the announcement may lag behind the members by this much.
+const (
+	callWithin = 15 * time.Second
+	watchLag   = 2 * time.Second
+)
+
+// elections finds every rise of the term and which of them were announced.
+func (r *Report) elections(samples []Sample, from time.Time) {
+	term, leader := uint64(0), uint64(0)
+	used := map[int64]bool{}
+	for i, s := range samples {
+		if !s.Answered() {
+			continue
+		}
+		if s.Term > term && term > 0 && !s.At.Before(from) {
+			e := Election{At: s.At, From: term, To: s.Term, Loser: leader, Winner: winner(samples[i:], s.Term)}
+			e.Planned = r.explained(e, used)
+			r.count(e)
+		}
+		if s.Term > term {
+			term, leader = s.Term, 0
+		}
+		if s.Leader != 0 && s.Term == term {
+			leader = s.Leader
+		}
+		if s.At.Before(from) || r.FirstTerm == 0 {
+			r.FirstTerm = term
+		}
+	}
+	r.LastTerm = term
+}
+
+func winner(later []Sample, term uint64) uint64 {
+	for _, s := range later {
+		if s.Answered() && s.Term == term && s.Leader != 0 {
+			return s.Leader
+		}
+		if s.Term > term {
+			break
+		}
+	}
+	return 0
+}
+
+// explained finds the announcement of just this move; each explains one.
+func (r *Report) explained(e Election, used map[int64]bool) bool {
+	for _, a := range r.Announced {
+		inTime := e.At.After(a.At.Add(-watchLag)) && e.At.Before(a.At.Add(callWithin))
+		// Between two samples the loser may have gone unseen, but never wrong.
+		if !used[a.Seq] && inTime && e.Winner == a.To && (e.Loser == a.From || e.Loser == 0) {
+			used[a.Seq] = true
+			return true
+		}
+	}
+	return false
+}
+
+func (r *Report) count(e Election) {
+	r.Elections = append(r.Elections, e)
+	rises := int(e.To - e.From)
+	if e.Planned {
+		r.Planned++
+		rises--
+	}
+	r.Unplanned += rises
+}
+
+// leaders is who led when.
+type leaders struct {
+	samples []Sample
+	members map[int]uint64
+}
+
+func newLeaders(samples []Sample) leaders {
+	l := leaders{samples: samples, members: map[int]uint64{}}
+	for _, s := range samples {
+		if s.Answered() {
+			l.members[s.Index] = s.ID
+		}
+	}
+	return l
+}
+
+// at is the leader of the highest term that anybody had named by then.
+func (l leaders) at(when time.Time) uint64 {
+	term, leader := uint64(0), uint64(0)
+	for _, s := range l.samples {
+		if s.At.After(when) {
+			break
+		}
+		if s.Answered() && s.Leader != 0 && s.Term >= term {
+			term, leader = s.Term, s.Leader
+		}
+	}
+	return leader
+}
+
+func (l leaders) leads(index int, when time.Time) bool {
+	id := l.members[index]
+	return id != 0 && l.at(when) == id
+}
+
+// leaders finds pods that were given up while their member led, and the most
+// members that were out of reach at one time.
+func (r *Report) leaders(line []change, l leaders) {
+	pods := map[int]PodState{}
+	partition := -1
+	for _, c := range line {
+		switch {
+		case c.pod != nil:
+			if c.after && leaves(pods[c.pod.Index], *c.pod) && l.leads(c.pod.Index, c.pod.At) {
+				r.Led = append(r.Led, fmt.Sprintf("pod %d was deleted while its member led", c.pod.Index))
+			}
+			pods[c.pod.Index] = *c.pod
+		case c.after && c.set.Partition != partition && !c.set.Locked() && l.leads(c.set.Partition, c.set.At):
+			r.Led = append(r.Led, fmt.Sprintf("pod %d was released while its member led", c.set.Partition))
+		}
+		if c.set != nil {
+			partition = c.set.Partition
+		}
+	}
+	r.MembersDown = mostDown(l.samples, r.From)
+}
+
+func mostDown(samples []Sample, from time.Time) int {
+	down, most := map[int]bool{}, 0
+	for _, s := range samples {
+		down[s.Index] = s.Down
+		if s.At.Before(from) {
+			continue
+		}
+		n := 0
+		for _, is := range down {
+			if is {
+				n++
+			}
+		}
+		most = max(most, n)
+	}
+	return most
+}
+
+// Moves are the planned elections.
+func (r Report) Moves() []Election {
+	return slices.DeleteFunc(slices.Clone(r.Elections), func(e Election) bool { return !e.Planned })
+}

@@ -1,0 +1,42 @@
+package product
+
+import (
+	"context"
+	"fmt"
+	"os/exec"
+	"path/filepath"
+	"slices"
+
+	"github.com/etcdroll/etcdroll/test/e2e/cluster"
+)
+
+// Programs are the paths of what was built.
+type Programs struct {
+	Trigger  string
+	Function string
+	Chaos    string // the function, with deaths at its checkpoints
+}
+
+// sources of the programs, by name.
+var sources = map[string]string{"trigger": "./cmd/trigger", "roll-fn": "./cmd/roll-fn", "roll-fn-chaos": "./test/e2e/cmd/roll-fn-chaos"}
+
+// Build builds the named programs of this checkout into dir, all of them if
+// none is named. The compiler flags are those of the tests, so that no package
+// is compiled twice.
+func Build(ctx context.Context, dir string, names ...string) (Programs, error) {
+	root, err := cluster.Root(ctx)
+	if err != nil {
+		return Programs{}, err
+	}
+	for name, source := range sources {
+		if len(names) > 0 && !slices.Contains(names, name) {
+			continue
+		}
+		cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", filepath.Join(dir, name), source)
+		cmd.Dir = root
+		if out, err := cmd.CombinedOutput(); err != nil {
+			return Programs{}, fmt.Errorf("build %s: %w\n%s", source, err, out)
+		}
+	}
+	return Programs{Trigger: filepath.Join(dir, "trigger"), Function: filepath.Join(dir, "roll-fn"), Chaos: filepath.Join(dir, "roll-fn-chaos")}, nil
+}
