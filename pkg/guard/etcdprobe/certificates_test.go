@@ -2,9 +2,12 @@ package etcdprobe
 
 import (
 	"crypto/tls"
+	"net"
 	"strings"
 	"testing"
 	"time"
+
+	"google.golang.org/grpc/credentials"
 
 	"github.com/etcdroll/etcdroll/pkg/guard"
 )
@@ -114,5 +117,45 @@ func TestET34_NextProbeUsesTheCertificateOfTheMoment(t *testing.T) {
 		if m := p.Probe(t.Context(), []Endpoint{e}, Credentials{}).Members[0]; m.Reached != c.want {
 			t.Errorf("reached %v, want %v: %s", m.Reached, c.want, m.Detail)
 		}
+	}
+}
+
+// The refusal of our certificate may be overtaken by our own write, which
+// then finds the connection closed. It is found all the same.
+func TestET35_RefusalBehindABrokenWriteIsFound(t *testing.T) {
+	ca := newAuthority(t, "ca")
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	refused := make(chan error, 1)
+	go func() {
+		raw, err := listener.Accept()
+		if err == nil {
+			server := tls.Server(raw, &tls.Config{Certificates: []tls.Certificate{ca.issue(t, "etcd", soon(), podName)},
+				ClientAuth: tls.RequireAnyClientCert, NextProtos: []string{"h2"}})
+			err = server.Handshake()
+			_ = raw.Close()
+		}
+		refused <- err
+	}()
+	w := &trace{}
+	raw, err := w.dial(t.Context(), listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	creds := watchedTLS{credentials.NewTLS(&tls.Config{RootCAs: ca.pool(), ServerName: podName}), w}
+	conn, _, err := creds.ClientHandshake(t.Context(), podName, raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if err := <-refused; err == nil {
+		t.Fatal("the server took a client without certificate")
+	}
+	eventually(t, func() bool { _, err := conn.Write([]byte("preface")); return err != nil }, "writing to a closed connection works")
+	if _, cause := w.last(); !isAlert(cause) {
+		t.Errorf("the cause is %v, want the server's alert", cause)
 	}
 }

@@ -198,6 +198,17 @@ func TestET14_AlarmsAreReadAndNeverDisarmed(t *testing.T) {
 	wantClosed(t, judge(r, victim2))
 }
 
+func TestAlarmsAreAskedOfTheLeader(t *testing.T) {
+	fakes := newFakes(t, 3)
+	for _, f := range fakes {
+		f.status.Leader = fakeID(2)
+	}
+	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	if r.AlarmsRead != guard.Yes || fakes[2].called("AlarmGET") != 1 || fakes[0].called("AlarmGET")+fakes[1].called("AlarmGET") != 0 {
+		t.Errorf("alarms read %v, and not of the leader alone", r.AlarmsRead)
+	}
+}
+
 func TestAlarmsComeFromTheNextMemberIfTheLeaderDoesNotTell(t *testing.T) {
 	fakes := newFakes(t, 3)
 	fakes[0].fail["AlarmGET"] = errDenied

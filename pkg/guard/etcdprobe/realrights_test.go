@@ -62,11 +62,11 @@ func outcome(f *Failure) string {
 }
 
 func TestRealET31_RightsAreAsDocumented(t *testing.T) {
+	versions, paths := etcdBinaries(t)
 	text, err := os.ReadFile(rightsDocument)
 	if err != nil {
 		t.Fatal(err)
 	}
-	versions, paths := etcdBinaries(t)
 	for _, version := range versions {
 		t.Run(version, func(t *testing.T) {
 			c := startCluster(t, three(paths[version]), nil, "--bcrypt-cost", "4")

@@ -124,6 +124,23 @@ func TestET32_FailedLoginIsNoAnswer(t *testing.T) {
 	}
 }
 
+// A certificate may be a user as well: then everything works without the
+// login, and the mistake in the password must show all the same.
+func TestET32_FailedLoginIsNotCoveredUpByTheCertificate(t *testing.T) {
+	fakes := newFakes(t, 3)
+	withAuth(fakes)
+	for _, f := range fakes {
+		f.certificateIsUser = true
+	}
+	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "guess"})
+	for i, m := range r.Members {
+		if m.Read != guard.No || m.Problem != guard.Unauthenticated || !strings.HasPrefix(m.Detail, "Authenticate: ") {
+			t.Errorf("member %d reads %+v", i, m)
+		}
+	}
+	wantClosed(t, judge(r, victim2), guard.LinearizableRead, guard.QuorumAfter)
+}
+
 func TestET32_RefusalsOfTheReadAreMistakesInTheConfiguration(t *testing.T) {
 	for name, err := range map[string]error{
 		"empty user":    rpctypes.ErrGRPCUserEmpty,
