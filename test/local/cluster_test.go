@@ -128,4 +128,3 @@ func TestForegroundEndsWithItsProcess(t *testing.T) {
 		})
 	}
 }
-

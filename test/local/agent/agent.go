@@ -140,18 +140,15 @@ func (a *Agent) podControllerConfig(p *provider, pods corev1informers.PodInforme
 		PodClient: p.api, PodInformer: pods, Provider: p,
 		EventRecorder:     silent{}, // this agent tells the kubelet's events itself
 		ConfigMapInformer: core.ConfigMaps(), SecretInformer: core.Secrets(), ServiceInformer: core.Services(),
-		SyncPodsFromKubernetesRateLimiter:        retry(),
-		DeletePodsFromKubernetesRateLimiter:      retry(),
-		SyncPodStatusFromProviderRateLimiter:     retry(),
-		SyncPodsFromKubernetesShouldRetryFunc:    always,
-		DeletePodsFromKubernetesShouldRetryFunc:  always,
-		SyncPodStatusFromProviderShouldRetryFunc: always,
+		SyncPodsFromKubernetesRateLimiter:        atOnce{},
+		DeletePodsFromKubernetesRateLimiter:      atOnce{},
+		SyncPodStatusFromProviderRateLimiter:     atOnce{},
+		SyncPodsFromKubernetesShouldRetryFunc:    keepTrying,
+		DeletePodsFromKubernetesShouldRetryFunc:  keepTrying,
+		SyncPodStatusFromProviderShouldRetryFunc: keepTrying,
 		SkipDownwardAPIResolution:                true,
 	}
 }
-
-// always retries at the queue's own pace, for ever.
-func always(context.Context, string, int, time.Time, error) (*time.Duration, error) { return nil, nil }
 
 // Address is where the agent's kubelet API listens.
 func (c Config) Address() string { return net.JoinHostPort(hostIP, strconv.Itoa(int(c.Port))) }

@@ -85,7 +85,7 @@ func (a *Agent) exec(ctx context.Context, namespace, name, container string, com
 	if out := attach.Stderr(); out != nil {
 		streams.Err = out
 	}
-	code, err := process.Exec(ctx, command, nil, streams)
+	code, err := process.Exec(ctx, command, streams)
 	if err == nil && code != 0 {
 		err = fmt.Errorf("command terminated with exit code %d", code)
 	}

@@ -14,7 +14,6 @@ import (
 	"k8s.io/client-go/informers"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/workqueue"
 )
 
 const (
@@ -146,10 +145,4 @@ func (p *provider) watchDeletions(informer cache.SharedIndexInformer) error {
 		},
 	})
 	return err
-}
-
-// retry keeps every queue of the pod controller trying: an API server that is
-// away must cost time, not pods.
-func retry() workqueue.TypedRateLimiter[any] {
-	return workqueue.NewTypedItemExponentialFailureRateLimiter[any](5*time.Millisecond, 500*time.Millisecond)
 }

@@ -18,6 +18,7 @@ import (
 
 // Builder turns catalog names into paths of programs, building what is missing.
 type Builder struct {
+	Catalog  []Binary
 	Source   string    // test/local/binaries of the checkout
 	Cache    string    // see CacheDir
 	Assets   string    // KUBEBUILDER_ASSETS, or empty
@@ -34,13 +35,13 @@ func NewBuilder(progress io.Writer) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{Source: source, Cache: cache, Assets: os.Getenv("KUBEBUILDER_ASSETS"), Progress: progress}, nil
+	return &Builder{Catalog: Catalog, Source: source, Cache: cache, Assets: os.Getenv("KUBEBUILDER_ASSETS"), Progress: progress}, nil
 }
 
 // All builds what is missing of the whole catalog and returns name -> path.
 func (b *Builder) All(ctx context.Context) (map[string]string, error) {
 	paths := map[string]string{}
-	for _, bin := range Catalog {
+	for _, bin := range b.Catalog {
 		path, err := b.Build(ctx, bin.Name)
 		if err != nil {
 			return nil, err
@@ -52,7 +53,7 @@ func (b *Builder) All(ctx context.Context) (map[string]string, error) {
 
 // Path says where the named program is or will be.
 func (b *Builder) Path(name string) (string, error) {
-	bin, err := Find(name)
+	bin, err := b.find(name)
 	if err != nil {
 		return "", err
 	}
@@ -73,7 +74,7 @@ func (b *Builder) Build(ctx context.Context, name string) (string, error) {
 	if err != nil || exists(path) {
 		return path, err
 	}
-	bin, err := Find(name)
+	bin, err := b.find(name)
 	if err != nil {
 		return "", err
 	}

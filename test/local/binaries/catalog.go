@@ -53,13 +53,12 @@ func kubernetes(name string) Binary {
 	return Binary{Name: name, Module: "kubernetes", Package: "k8s.io/kubernetes/cmd/" + name, LDFlags: kubernetesLDFlags}
 }
 
-// Find returns the catalog entry with this name.
-func Find(name string) (Binary, error) {
-	i := slices.IndexFunc(Catalog, func(b Binary) bool { return b.Name == name })
+func (b *Builder) find(name string) (Binary, error) {
+	i := slices.IndexFunc(b.Catalog, func(b Binary) bool { return b.Name == name })
 	if i < 0 {
 		return Binary{}, fmt.Errorf("no binary %q in the catalog", name)
 	}
-	return Catalog[i], nil
+	return b.Catalog[i], nil
 }
 
 // CacheDir is where built programs are kept: $ETCDROLL_CACHE, else etcdroll

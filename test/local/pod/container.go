@@ -118,7 +118,7 @@ func (w *Worker) once(ctx context.Context, spec *corev1.Container, c *container,
 	defer w.setLive(spec.Name, nil)
 	w.board.running(c, id, img.ID, spec.ReadinessProbe == nil && spec.StartupProbe == nil, spec.StartupProbe == nil)
 	w.event(corev1.EventTypeNormal, "Started", "Started container %s", spec.Name)
-	w.supervise(ctx, spec, c, process, env)
+	w.supervise(ctx, spec, c, process)
 	return terminated(process.Exit(), id, started)
 }
 

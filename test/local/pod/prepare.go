@@ -29,7 +29,10 @@ const retryEvery = 250 * time.Millisecond
 
 func (w *Worker) claimAddress(ctx context.Context) bool {
 	for tries := 0; ; tries++ {
-		ip, err := w.host.Addresses.Claim(w.base.Namespace, w.base.Name, w.base.UID)
+		ip, err := w.host.HostIP, error(nil)
+		if !w.base.Spec.HostNetwork {
+			ip, err = w.host.Addresses.Claim(w.base.Namespace, w.base.Name, w.base.UID)
+		}
 		if err == nil {
 			w.mu.Lock()
 			w.podIP = ip

@@ -87,15 +87,22 @@ func run(t *testing.T, name string, spec corev1.PodSpec) *rig {
 func (r *rig) until(what string, fits func(corev1.PodStatus) bool) corev1.PodStatus {
 	r.t.Helper()
 	for deadline := time.Now().Add(20 * time.Second); time.Now().Before(deadline); time.Sleep(5 * time.Millisecond) {
-		r.mu.Lock()
-		i := slices.IndexFunc(r.seen, fits)
-		r.mu.Unlock()
-		if i >= 0 {
-			return r.seen[i]
+		if s, found := r.find(fits); found {
+			return s
 		}
 	}
 	r.t.Fatalf("no status in which %s; last: %+v", what, r.worker.Pod().Status.ContainerStatuses)
 	return corev1.PodStatus{}
+}
+
+func (r *rig) find(fits func(corev1.PodStatus) bool) (corev1.PodStatus, bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	i := slices.IndexFunc(r.seen, fits)
+	if i < 0 {
+		return corev1.PodStatus{}, false
+	}
+	return r.seen[i], true
 }
 
 func (r *rig) ended() corev1.PodStatus {

@@ -9,17 +9,16 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"github.com/etcdroll/etcdroll/test/local/podenv"
 	"github.com/etcdroll/etcdroll/test/local/probe"
 	"github.com/etcdroll/etcdroll/test/local/sandbox"
 )
 
 // supervise probes a running container and returns when its process is gone.
-func (w *Worker) supervise(ctx context.Context, spec *corev1.Container, c *container, process *sandbox.Process, env map[string]string) {
+func (w *Worker) supervise(ctx context.Context, spec *corev1.Container, c *container, process *sandbox.Process) {
 	probing, stopProbing := context.WithCancel(ctx)
 	defer stopProbing()
 	unhealthy := make(chan *corev1.Probe, 1)
-	p := &probes{w: w, spec: spec, c: c, process: process, env: podenv.List(env), unhealthy: unhealthy}
+	p := &probes{w: w, spec: spec, c: c, process: process, unhealthy: unhealthy}
 	go p.run(probing)
 	select {
 	case <-process.Done():
@@ -32,7 +31,7 @@ func (w *Worker) supervise(ctx context.Context, spec *corev1.Container, c *conta
 	case <-w.end.begun:
 		// From here on nobody reads unhealthy: no probe restarts a pod that ends.
 		w.event(corev1.EventTypeNormal, "Killing", "Stopping container %s", spec.Name)
-		w.preStop(ctx, spec, process, env)
+		w.preStop(ctx, spec, process)
 		process.Signal(unix.SIGTERM)
 		select {
 		case <-process.Done():
@@ -71,7 +70,7 @@ func (w *Worker) grace(failed *corev1.Probe) time.Duration {
 }
 
 // preStop runs the hook within the pod's grace; its failure delays nothing.
-func (w *Worker) preStop(ctx context.Context, spec *corev1.Container, process *sandbox.Process, env map[string]string) {
+func (w *Worker) preStop(ctx context.Context, spec *corev1.Container, process *sandbox.Process) {
 	if spec.Lifecycle == nil || spec.Lifecycle.PreStop == nil {
 		return
 	}
@@ -96,7 +95,7 @@ func (w *Worker) preStop(ctx context.Context, spec *corev1.Container, process *s
 		case <-ctx.Done():
 		}
 	case hook.Exec != nil:
-		_, err = process.Exec(ctx, hook.Exec.Command, podenv.List(env), sandbox.Streams{})
+		_, err = process.Exec(ctx, hook.Exec.Command, sandbox.Streams{})
 	case hook.HTTPGet != nil:
 		err = probe.For(&corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: hook.HTTPGet}}, spec, w.podIP, nil)(ctx)
 	}
@@ -111,7 +110,6 @@ type probes struct {
 	spec      *corev1.Container
 	c         *container
 	process   *sandbox.Process
-	env       []string
 	unhealthy chan<- *corev1.Probe
 }
 
@@ -158,7 +156,7 @@ func (p *probes) startup(ctx context.Context) bool {
 
 func (p *probes) check(spec *corev1.Probe) probe.Check {
 	return probe.For(spec, p.spec, p.w.podIP, func(ctx context.Context, command []string) (int, error) {
-		return p.process.Exec(ctx, command, p.env, sandbox.Streams{})
+		return p.process.Exec(ctx, command, sandbox.Streams{})
 	})
 }
 

@@ -36,7 +36,9 @@ func Main(args []string) int {
 	case "stubborn":
 		signal.Ignore(syscall.SIGTERM)
 		fmt.Println("ignoring SIGTERM")
-		select {}
+		for { // not select{}: the Go runtime would call that a deadlock
+			time.Sleep(time.Hour)
+		}
 	case "exit":
 		return exit(args[1:])
 	case "cat":

@@ -21,15 +21,15 @@ type Streams struct {
 	Out, Err io.Writer
 }
 
-// Exec runs a command inside the container's root and returns its exit code. It
-// ends when the context or the container does. An error means that the command
+// Exec runs a command inside the container's root, with the container's
+// environment, and returns its exit code. It ends when the context or the container does. An error means that the command
 // was not run or was cut off.
-func (p *Process) Exec(ctx context.Context, argv, env []string, streams Streams) (int, error) {
+func (p *Process) Exec(ctx context.Context, argv []string, streams Streams) (int, error) {
 	if !privileged() {
 		return 0, errors.New("exec in a container needs root: entering another user name space is not supported")
 	}
 	root := fmt.Sprintf("/proc/%d/root", p.pid)
-	program, err := lookPathBelow(root, argv[0], env)
+	program, err := lookPathBelow(root, argv[0], p.env)
 	if err != nil {
 		return 0, err
 	}
@@ -43,7 +43,7 @@ func (p *Process) Exec(ctx context.Context, argv, env []string, streams Streams)
 		}
 	}()
 	cmd := exec.CommandContext(ctx, program)
-	cmd.Args, cmd.Env, cmd.Dir = argv, env, "/"
+	cmd.Args, cmd.Env, cmd.Dir = argv, p.env, "/"
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = streams.In, streams.Out, streams.Err
 	cmd.SysProcAttr = &unix.SysProcAttr{Chroot: root, Setsid: true, Pdeathsig: unix.SIGKILL}
 	cmd.Cancel = func() error { return unix.Kill(-cmd.Process.Pid, unix.SIGKILL) }

@@ -19,6 +19,7 @@ type Process struct {
 	pid    int
 	record proc.Record
 	runDir string
+	env    []string
 	done   chan struct{}
 	exit   Exit
 }
@@ -43,7 +44,7 @@ func Start(spec Spec) (*Process, error) {
 		talk.abandon()
 		return nil, &StartError{Message: "creating the container's name spaces: " + err.Error()}
 	}
-	p := &Process{pid: cmd.Process.Pid, runDir: spec.RunDir, done: make(chan struct{})}
+	p := &Process{pid: cmd.Process.Pid, runDir: spec.RunDir, env: spec.Env, done: make(chan struct{})}
 	failure := talk.handOver(spec.setup())
 	go p.wait(cmd)
 	if failure != "" {
