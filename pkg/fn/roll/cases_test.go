@@ -56,8 +56,22 @@ func TestET29_AnOldMemberThatFailsDuringTheSoakHalts(t *testing.T) {
 		t.Errorf("within the health timeout: %s", Describe(d))
 	}
 	o = with(o, later(41*time.Second))
+	first := Next(o)
+	if first.Outcome != Waiting || first.Write == nil {
+		t.Fatalf("one look is no verdict: %s", Describe(first))
+	}
+	o = with(o, written(first), later(11*time.Second))
 	if d := Next(o); d.Outcome != Halted || d.Reason != ReasonNotHealthy || !strings.Contains(d.Message, "etcd-1") {
 		t.Errorf("past it: %s", Describe(d))
+	}
+}
+
+func TestOneLostAnswerPastTheDeadlineIsForgotten(t *testing.T) {
+	lost := with(rolledOne(), later(61*time.Second), func(o *Observed) { o.Members[1] = guard.Member{} })
+	o := with(lost, written(Next(lost)), later(time.Second))
+	o.Members[1] = rolledOne().Members[1]
+	if d := Next(o); d.Outcome == Halted || d.Outcome == Blocked {
+		t.Errorf("the answer came after all: %s", Describe(d))
 	}
 }
 

@@ -99,7 +99,7 @@ func replacedPod(v *view) (Decision, bool) {
 		return v.wait(ReasonPodAway, step.Index, steady, v.o.Set.PodName(step.Index)+" is being replaced"), true
 	case pod.Revision != v.target():
 		return v.cameBackOld(*step, pod)
-	case !pod.Ready || pod.UpSince().After(step.Started.Add(v.o.Limits.ReadyTimeout)):
+	case !pod.Ready:
 		return v.notReady(*step, pod), true
 	}
 	return v.unhealthy(*step, pod)
@@ -146,19 +146,28 @@ func (v *view) unhealthy(step Step, pod guard.Pod) (Decision, bool) {
 	verdict := v.judge(guard.NoVictim)
 	health := verdict.Only(guard.HealthGates...)
 	if health.Open() {
-		if soak := verdict.Get(guard.Soaked); soak.Closed() {
-			return v.wait(ReasonSoaking, step.Index, v.soakLeft(), soak.Measured), true
-		}
+		return v.soaking(step, verdict)
+	}
+	if !v.o.Probed || v.since(pod.UpSince()) < v.o.Limits.HealthTimeout {
+		return v.wait(ReasonNotHealthy, step.Index, steady, sentence(health)), true
+	}
+	return v.unwell(step, health), true
+}
+
+// soaking waits out the cool-down of a healthy cluster, then ends the step.
+func (v *view) soaking(step Step, verdict guard.Verdict) (Decision, bool) {
+	soak := verdict.Get(guard.Soaked)
+	if !soak.Closed() {
 		v.settlePod(step)
 		return Decision{}, false
 	}
-	if v.since(pod.UpSince()) < v.o.Limits.HealthTimeout {
-		return v.wait(ReasonNotHealthy, step.Index, steady, sentence(health)), true
+	if step.ProgressAt.IsZero() {
+		return v.wait(ReasonSoaking, step.Index, v.soakLeft(), soak.Measured), true
 	}
-	if len(health.Objections()) == 1 && !health.Get(guard.CaughtUp).Passed {
-		return v.catchingUp(step, health), true
-	}
-	return v.halt(ReasonNotHealthy, step.Index, sentence(health)), true
+	d := v.step(StepNote, ReasonSoaking, step.Index, "healthy after all: "+soak.Measured)
+	d.Outcome, d.After = Waiting, v.soakLeft()
+	d.Write.Record.Step.Progress, d.Write.Record.Step.ProgressAt = 0, time.Time{}
+	return d, true
 }
 
 // settlePod ends the step. It is written with whatever comes next.
@@ -170,20 +179,37 @@ func (v *view) settlePod(step Step) {
 	}
 }
 
-// catchingUp keeps waiting as long as the member gains ground: a snapshot of
-// a large database takes minutes. Progress is noted once per health timeout.
-func (v *view) catchingUp(step Step, health guard.Verdict) Decision {
-	applied := v.o.Member(step.Index).Last.Applied
-	if !step.ProgressAt.IsZero() && v.since(step.ProgressAt) < v.o.Limits.HealthTimeout {
-		return v.wait(ReasonNotHealthy, step.Index, steady, sentence(health))
+// unwell is a health that did not come within its deadline. It is looked at
+// twice before it becomes a halt, since one lost answer is no verdict; an alarm
+// or a contradiction is one. A member that only lags is given time for as long
+// as it gains ground: a snapshot of a large database takes minutes. Progress is
+// zero in a note of anything else.
+func (v *view) unwell(step Step, health guard.Verdict) Decision {
+	if len(v.o.Alarms) > 0 || !health.Get(guard.RevisionsConsistent).Passed {
+		return v.halt(ReasonNotHealthy, step.Index, sentence(health))
 	}
-	if !step.ProgressAt.IsZero() && applied <= step.Progress {
-		return v.halt(ReasonNotHealthy, step.Index, "no progress: "+sentence(health))
+	patience, applied := secondLook, uint64(0)
+	if onlyLags(health) {
+		patience, applied = v.o.Limits.HealthTimeout, v.o.Member(step.Index).Last.Applied
+	}
+	if noted := !step.ProgressAt.IsZero() && (applied > 0) == (step.Progress > 0); noted {
+		if v.since(step.ProgressAt) < min(patience, v.o.Limits.HealthTimeout) {
+			return v.wait(ReasonNotHealthy, step.Index, steady, sentence(health))
+		}
+		if applied <= step.Progress {
+			return v.halt(ReasonNotHealthy, step.Index, "no better after "+patience.String()+": "+sentence(health))
+		}
 	}
 	d := v.step(StepNote, ReasonNotHealthy, step.Index, sentence(health))
 	d.Outcome, d.After = Waiting, steady
 	d.Write.Record.Step.Progress, d.Write.Record.Step.ProgressAt = applied, v.o.Now
 	return d
+}
+
+// onlyLags says that a member is behind and nothing else is wrong. A member
+// that is far behind cannot answer a linearizable read in time either.
+func onlyLags(health guard.Verdict) bool {
+	return !health.Get(guard.CaughtUp).Passed && len(health.Without(guard.CaughtUp, guard.LinearizableRead).Objections()) == 0
 }
 
 // nothingOutdated: a set that is forming, or one whose pod is away on its

@@ -128,6 +128,10 @@ const (
 	steady = time.Second            // while a pod or a member comes back
 )
 
+// secondLook is how long a cluster that is unwell past its deadline has to
+// stay so before that is a halt.
+const secondLook = 10 * time.Second
+
 // The constructors below make every decision; none writes unless it must.
 
 func (v *view) done(r Reason, message string) Decision {
