@@ -34,14 +34,17 @@ const redrawEvery = 250 * time.Millisecond
 func (s *scene) show(ctx context.Context, a *actors, mark observer.Mark, began time.Time, t *thoughts) {
 	tick := time.NewTicker(redrawEvery)
 	defer tick.Stop()
+	defer s.screen.rest()
 	for {
+		last := ctx.Err() != nil
 		if f, err := a.frame(mark, began, t.latest()); err == nil {
 			s.screen.draw(f)
 		}
+		if last {
+			return
+		}
 		select {
 		case <-ctx.Done():
-			s.screen.rest()
-			return
 		case <-tick.C:
 		}
 	}

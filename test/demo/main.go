@@ -55,9 +55,10 @@ func main() {
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	err = play(ctx, o)
+	interrupted := ctx.Err() != nil
 	stop()
 	switch {
-	case ctx.Err() != nil:
+	case interrupted && !o.keep:
 		fmt.Fprintln(os.Stderr, "demo: interrupted; everything was ended")
 		os.Exit(130)
 	case err != nil:

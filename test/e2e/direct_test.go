@@ -5,10 +5,14 @@ import (
 	"testing"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"github.com/etcdroll/etcdroll/pkg/events"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
 	"github.com/etcdroll/etcdroll/test/e2e/product"
 )
+
+var getOptions metav1.GetOptions
 
 // install makes the ServiceAccounts of the two parts in the stage's namespace.
 func (s *stage) install(mayDelete bool) *product.Place {

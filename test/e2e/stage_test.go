@@ -2,6 +2,8 @@ package e2e
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -27,6 +29,9 @@ type stage struct {
 	mark      observer.Mark
 }
 
+// quick is a managed set with little patience.
+func quick() etcdset.Options { return etcdset.Options{Config: etcdset.Quick()} }
+
 // newStage creates a set, waits until it has formed and starts to write to it.
 func newStage(t *testing.T, o etcdset.Options) *stage {
 	s := emptyStage(t)
@@ -38,14 +43,22 @@ func newStage(t *testing.T, o etcdset.Options) *stage {
 
 func emptyStage(t *testing.T) *stage {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
-	t.Cleanup(cancel)
-	s := &stage{T: t, ctx: ctx}
-	name, remove, err := shared.Namespace(ctx, "e2e")
+	s := &stage{T: t, ctx: context.Background()} // whatever waits has a deadline of its own
+	name, remove, err := shared.Namespace(s.ctx, "e2e")
 	s.must(err)
 	t.Cleanup(remove)
 	s.namespace = name
 	return s
+}
+
+// beside is another set in the same namespace.
+func (s *stage) beside(o etcdset.Options) *stage {
+	s.Helper()
+	other := &stage{T: s.T, ctx: s.ctx, namespace: s.namespace}
+	other.create(o)
+	other.formed()
+	other.write(50)
+	return other
 }
 
 func (s *stage) must(err error) {
@@ -77,11 +90,7 @@ func (s *stage) write(perSecond int) {
 	s.Helper()
 	endpoints, err := s.set.Endpoints(s.ctx)
 	s.must(err)
-	var list []string
-	for _, e := range endpoints {
-		list = append(list, e)
-	}
-	s.writer, err = writer.Start(list, perSecond)
+	s.writer, err = writer.Start(slices.Collect(maps.Values(endpoints)), perSecond)
 	s.must(err)
 	s.Cleanup(func() {
 		if err := s.writer.Stop(s.ctx); err != nil {
