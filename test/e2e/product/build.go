@@ -24,6 +24,15 @@ var sources = map[string]string{"trigger": "./cmd/trigger", "roll-fn": "./cmd/ro
 // none is named. The compiler flags are those of the tests, so that no package
 // is compiled twice.
 func Build(ctx context.Context, dir string, names ...string) (Programs, error) {
+	return build(ctx, dir, nil, names...)
+}
+
+// BuildShipped builds trigger and function as `make build` does.
+func BuildShipped(ctx context.Context, dir string) (Programs, error) {
+	return build(ctx, dir, []string{"-trimpath"}, "trigger", "roll-fn")
+}
+
+func build(ctx context.Context, dir string, flags []string, names ...string) (Programs, error) {
 	root, err := cluster.Root(ctx)
 	if err != nil {
 		return Programs{}, err
@@ -32,8 +41,12 @@ func Build(ctx context.Context, dir string, names ...string) (Programs, error) {
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
-		cmd := exec.CommandContext(ctx, "go", "build", "-ldflags", "-s -w", "-o", filepath.Join(dir, name), source)
+		args := append([]string{"build", "-ldflags", "-s -w", "-o", filepath.Join(dir, name)}, flags...)
+		cmd := exec.CommandContext(ctx, "go", append(args, source)...)
 		cmd.Dir = root
+		if len(flags) > 0 {
+			cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+		}
 		if out, err := cmd.CombinedOutput(); err != nil {
 			return Programs{}, fmt.Errorf("build %s: %w\n%s", source, err, out)
 		}
