@@ -56,6 +56,7 @@ const (
 	BecauseResumeWanted     = "a halt is to be cleared"
 	BecauseNotMarked        = "the target revision is not marked as converged"
 	BecauseReleaseNotMarked = "the release token is not marked as converged"
+	BecauseClaimed          = "the partition is still claimed after the roll"
 )
 
 // Assessment is the judgement over one set at one moment.
@@ -112,6 +113,8 @@ func whyDiverged(set SetView, a Assessment) string {
 		return BecauseNotMarked
 	case set.Release != "" && set.Release != set.Converged:
 		return BecauseReleaseNotMarked
+	case set.Claimed:
+		return BecauseClaimed
 	}
 	return ""
 }

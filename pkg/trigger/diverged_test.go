@@ -65,6 +65,7 @@ func TestAssess(t *testing.T) {
 		"finish not marked":                          {func(w *world) { w.set.ConvergedRevision = "old" }, Active, Heartbeat, BecauseNotMarked},
 		"release token unmarked":                     {func(w *world) { w.set.Release = "r2"; w.set.Converged = "r1" }, Active, Heartbeat, BecauseReleaseNotMarked},
 		"release token marked":                       {func(w *world) { w.set.Release = "r2"; w.set.Converged = "r2" }, Idle, Never, ""},
+		"PU-07 marked, not handed back":              {func(w *world) { w.set.Claimed = true }, Active, Heartbeat, BecauseClaimed},
 		"left-over token":                            {func(w *world) { w.set.Converged = "r2" }, Idle, Never, ""},
 		"step in flight":                             {func(w *world) { w.set.StepInFlight = true }, Active, Heartbeat, BecauseStepInFlight},
 		"broken record":                              {func(w *world) { w.set.RecordBroken = true }, Active, Heartbeat, BecauseRecordIsBroken},

@@ -20,8 +20,9 @@ func stripSet(obj any) (any, error) {
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: set.Namespace, Name: set.Name, UID: set.UID, ResourceVersion: set.ResourceVersion,
 			Generation: set.Generation, DeletionTimestamp: set.DeletionTimestamp,
-			Labels:      keepPrefixed(set.Labels),
-			Annotations: keepPrefixed(set.Annotations),
+			Labels:        keepPrefixed(set.Labels),
+			Annotations:   keepPrefixed(set.Annotations),
+			ManagedFields: ours(set.ManagedFields),
 		},
 		Spec: appsv1.StatefulSetSpec{
 			Replicas: set.Spec.Replicas, Ordinals: set.Spec.Ordinals, UpdateStrategy: set.Spec.UpdateStrategy,

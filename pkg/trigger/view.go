@@ -41,6 +41,8 @@ type SetView struct {
 	Seq                        int64
 	StepInFlight, RecordBroken bool
 	Moves, UnplannedElections  int
+	// Claimed says that our field manager owns the partition.
+	Claimed bool
 }
 
 // PodView is what the trigger knows of a pod: metadata only.
@@ -79,6 +81,7 @@ func viewOfSet(set *appsv1.StatefulSet) SetView {
 	if rolling := set.Spec.UpdateStrategy.RollingUpdate; rolling != nil && rolling.Partition != nil {
 		v.Partition = *rolling.Partition
 	}
+	v.Claimed = claimsPartition(set.ManagedFields)
 	readAnnotations(&v, set.Annotations)
 	return v
 }
