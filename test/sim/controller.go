@@ -10,9 +10,10 @@ import "github.com/etcdroll/etcdroll/pkg/guard"
 // k8s.io/kubernetes/pkg/controller/statefulset/stateful_set_control.go.
 type controller struct {
 	stoppedUntil       int
-	seenSet, seenPods  int // the tick its caches are at
-	wroteSet, wrotePod int // the tick of its last status write and creation
-	due                int // when a stalled sync goes on; 0 when none is
+	seenSet, seenPods  int  // the tick its caches are at
+	wroteSet, wrotePod int  // the tick of its last status write and creation
+	due                int  // when a stalled sync goes on; 0 when none is
+	acted              bool // it has acted, and its status is not yet written
 	plan               syncPlan
 }
 
@@ -32,7 +33,7 @@ type deletion struct {
 func (w *world) controllerTurn() {
 	c := &w.control
 	if w.goes(stopController) {
-		c.stoppedUntil, c.due = w.tick+w.between(4, 80), 0
+		c.stoppedUntil, c.due, c.acted = w.tick+w.between(4, 80), 0, false
 		c.seenSet, c.seenPods = w.tick, w.tick
 		w.tellIf("the controller stops for a while")
 	}
@@ -42,7 +43,7 @@ func (w *world) controllerTurn() {
 	if c.due > 0 {
 		if w.tick >= c.due {
 			c.due = 0
-			w.carryOut(&c.plan)
+			w.finishSync(c)
 		}
 		return
 	}
@@ -58,7 +59,20 @@ func (w *world) controllerTurn() {
 		c.due = w.tick + w.between(1, 8)
 		return
 	}
-	w.carryOut(&c.plan)
+	w.finishSync(c)
+}
+
+// finishSync acts and then writes the status, which may take a while.
+func (w *world) finishSync(c *controller) {
+	if !c.acted {
+		w.carryOut(&c.plan)
+		if c.acted = w.goes(stallController); c.acted {
+			c.due = w.tick + w.between(1, 8)
+			return
+		}
+	}
+	c.acted = false
+	w.writeStatus(&c.plan.status)
 }
 
 // cached gives the controller's view; not ok while it lacks its own writes.
@@ -223,7 +237,7 @@ func (w *world) updateParallel(s *set, pods *[mostMembers]pod, plan *syncPlan) {
 	}
 }
 
-// carryOut does what a sync decided, then writes the status.
+// carryOut does what a sync decided.
 func (w *world) carryOut(plan *syncPlan) {
 	c := &w.control
 	for i := range w.n() {
@@ -236,14 +250,17 @@ func (w *world) carryOut(plan *syncPlan) {
 			c.wrotePod = w.tick
 		}
 	}
-	st, s := &plan.status, &w.set
+}
+
+func (w *world) writeStatus(st *set) {
+	s := &w.set
 	if st.seenGen > s.seenGen || st.current != s.current || st.update != s.update || st.counted != s.counted ||
 		st.ready != s.ready || st.updated != s.updated || st.olden != s.olden {
 		s.seenGen = max(s.seenGen, st.seenGen)
 		s.current, s.update = st.current, st.update
 		s.counted, s.ready, s.updated, s.olden = st.counted, st.ready, st.updated, st.olden
 		s.rv++
-		c.wroteSet = w.tick
+		w.control.wroteSet = w.tick
 	}
 }
 

@@ -13,6 +13,7 @@ const (
 	idle phase = iota
 	readSet
 	readPods
+	readRest // the other half of the pods
 	decideFirst
 	probeMembers
 	probeRest // the other half of a probe that took its time
@@ -89,7 +90,7 @@ func (w *world) perform(f *function) {
 	switch f.phase {
 	case readSet:
 		w.readSet(f)
-	case readPods:
+	case readPods, readRest:
 		w.readPods(f)
 	case decideFirst:
 		w.decideFirst(f)
@@ -166,11 +167,12 @@ func (w *world) settle(f *function) {
 func (w *world) lastQuestion(f *function) {
 	v := f.decision.Victim
 	f.phase = writing
-	if !w.members[v].up() {
-		return // it was down when the gates were asked, or they were wrong
+	silent := !w.members[v].up() || w.goes(flakyProbe)
+	if silent && !f.obs.Member(v).Reached {
+		return // a broken pod's member, known to be away when the gates were asked
 	}
 	f.led[v], f.asked[v] = w.leader == v, true
-	if f.led[v] || w.goes(flakyProbe) {
+	if f.led[v] || silent {
 		w.tellIf("the victim says that it leads, or nothing: no step")
 		f.phase = idle
 		w.send(roll.Ask{}, 4)
@@ -187,6 +189,10 @@ func (w *world) write(f *function) {
 	if !w.accept(f, d) {
 		w.seen.conflicts++
 		w.tellIf("conflict")
+		if w.unannounced && d.Effect.Kind != roll.NoEffect {
+			f.phase = acting
+			return
+		}
 		f.phase = idle
 		if f.retries++; f.retries <= 2 {
 			f.phase, f.obs = readSet, roll.Observed{}

@@ -11,6 +11,22 @@ import (
 // The invariants are judged from what the model knows to be true. Nothing in
 // this file uses the product's decisions, only what they made happen.
 
+// The invariants, and the moments at which some of them are judged besides
+// every tick.
+const (
+	i1      = "I1"
+	i1Write = "I1 at the write"
+	i2Write = "I2 at the write"
+	i2Armed = "I2 while armed"
+	i3      = "I3"
+	i3Write = "I3 at the write"
+	i3Lock  = "I3 ratchet" // nobody locks while the released pod is away
+	i5      = "I5"
+	i8      = "I8"
+	i9      = "I9"
+	i10     = "I10"
+)
+
 // violation is a broken invariant.
 type violation struct {
 	invariant string
@@ -24,6 +40,9 @@ type ledger struct {
 	announced int // leader moves announced by an accepted write
 	calls     int // leader moves asked for
 	writes    int
+
+	firstLeader int
+	firstTerm   uint64
 }
 
 func (w *world) breaks(invariant, format string, args ...any) {
@@ -65,7 +84,7 @@ func (l *ledger) taken(w *world, i int, e *episode) {
 		case e.templated && !w.fenced:
 			w.count("I3 exception: template changed while open, without the fence")
 		default:
-			w.breaks("I3", "pods %v were replaced in one episode opened for %d", e.taken, e.index)
+			w.breaks(i3, "pods %v were replaced in one episode opened for %d", e.taken, e.index)
 		}
 	}
 	if w.leader == i && w.n() > 1 {
@@ -78,7 +97,7 @@ func (l *ledger) created(*world, int) {}
 func (l *ledger) moved(w *world) {
 	l.calls++
 	if l.calls > l.announced {
-		w.breaks("I9", "%d leader moves were called and %d announced", l.calls, l.announced)
+		w.breaks(i9, "%d leader moves were called and %d announced", l.calls, l.announced)
 	}
 }
 
@@ -97,7 +116,7 @@ func (w *world) inspect() {
 		}
 	}
 	if ours > 1 {
-		w.breaks("I1", "%d members are down because of us: %s", ours, w.state())
+		w.breaks(i1, "%d members are down because of us: %s", ours, w.state())
 	}
 }
 
@@ -109,12 +128,17 @@ func (w *world) judgeDecision(f *function) {
 	if e == nil || !e.ours || !f.truly || w.n() == 1 || d.Reason == roll.ReasonStaleEvent || d.Reason == roll.ReasonNotManaged {
 		return
 	}
+	for i := f.set.partition; i < w.n() && w.management == guard.OrderedReady; i++ {
+		if p := &f.pods[i]; !p.exists || p.terminating {
+			return // the controller takes no pod while one is away
+		}
+	}
 	locks := d.Write != nil && d.Write.SetPartition && d.Write.Partition >= w.n()
 	for i := f.set.partition; i < w.n(); i++ {
 		p := &f.pods[i]
 		armed := p.exists && !p.terminating && p.revision != f.set.template
 		if armed && !locks && f.asked[i] && f.led[i] {
-			w.breaks("I2", "%s was seen to lead while released, and the set was not locked (rule %q)", podName(i), d.Rule)
+			w.breaks(i2Armed, "%s was seen to lead while released, and the set was not locked (rule %q)", podName(i), d.Rule)
 		}
 	}
 }
@@ -133,7 +157,7 @@ func (w *world) judgeWrite(f *function, before *set) {
 		w.judgeConverged(f)
 	}
 	if wr.Status.Phase == roll.PhaseHalted && wr.Status.HaltID != before.status.HaltID && (wr.Status.Reason == "" || wr.Status.HaltID == "" || w.isOpen()) {
-		w.breaks("I5", "halted without a reason, an id or the lock")
+		w.breaks(i5, "halted without a reason, an id or the lock")
 	}
 	w.judgeIdle(f, before)
 }
@@ -141,7 +165,7 @@ func (w *world) judgeWrite(f *function, before *set) {
 func (w *world) judgeOpening(f *function, wasOpen bool) {
 	v := w.set.partition
 	if wasOpen {
-		w.breaks("I3", "opened at %d while open already", v)
+		w.breaks(i3Write, "opened at %d while open already", v)
 	}
 	released := 0
 	for i := v; i < w.n(); i++ {
@@ -150,7 +174,7 @@ func (w *world) judgeOpening(f *function, wasOpen bool) {
 		}
 	}
 	if released != 1 {
-		w.breaks("I3", "opened at %d for %d outdated pods", v, released)
+		w.breaks(i3Write, "opened at %d for %d outdated pods", v, released)
 	}
 	w.judgeVictim(f, v)
 }
@@ -159,7 +183,7 @@ func (w *world) judgeOpening(f *function, wasOpen bool) {
 // was well. What changed between asking and now is drift.
 func (w *world) judgeVictim(f *function, v int) {
 	if w.n() > 1 && (!f.obs.Probed || f.led[v]) {
-		w.breaks("I2", "%s is given up and led when it was asked, or was not asked", podName(v))
+		w.breaks(i2Write, "%s is given up and led when it was asked, or was not asked", podName(v))
 	}
 	if w.n() > 1 && w.leader == v {
 		w.count("I2 drift: the victim came to lead between our reading and our write")
@@ -171,7 +195,7 @@ func (w *world) judgeVictim(f *function, v int) {
 		switch {
 		case i == v:
 		case !f.asked[i] || !f.well[i] || !f.pods[i].usable():
-			w.breaks("I1", "%s is given up although %s was not well", podName(v), podName(i))
+			w.breaks(i1Write, "%s is given up although %s was not well", podName(v), podName(i))
 		case !w.healthy(i):
 			w.count("I1 drift: another member failed between our reading and our write")
 		}
@@ -198,26 +222,29 @@ func (w *world) judgeLock(f *function, before *set) {
 			return
 		}
 	}
-	w.breaks("ratchet", "locked while %s was away (rule %q)", podName(e.index), f.decision.Rule)
+	w.breaks(i3Lock, "locked while %s was away (rule %q)", podName(e.index), f.decision.Rule)
 }
 
 // judgeConverged: converged is only ever said of a set that is.
 func (w *world) judgeConverged(f *function) {
 	s := &w.set
 	if w.isOpen() || f.decision.Write.Status.ConvergedRevision != revisionName(s.template) {
-		w.breaks("I8", "marked converged on %s: %s", f.decision.Write.Status.ConvergedRevision, w.state())
+		w.breaks(i8, "marked converged on %s: %s", f.decision.Write.Status.ConvergedRevision, w.state())
 	}
 	read, now := true, true
 	for i := range w.n() {
+		p := &w.pods[i]
+		if p.exists && p.revision != s.template {
+			w.breaks(i8, "marked converged although %s is on %s", podName(i), revisionName(p.revision))
+		}
 		read = read && f.pods[i].usable() && f.pods[i].revision == s.template
-		now = now && w.pods[i].usable() && w.pods[i].revision == s.template
+		now = now && p.usable()
 	}
 	switch {
-	case now:
-	case read && f.truly:
+	case !read:
+		w.breaks(i8, "marked converged on a reading that is not: %s", w.state())
+	case !now:
 		w.count("I8 drift: a pod went away between our reading and our write")
-	default:
-		w.breaks("I8", "marked converged although the pods are not on target: %s", w.state())
 	}
 }
 
@@ -234,7 +261,7 @@ func (w *world) judgeIdle(f *function, before *set) {
 			return
 		}
 	}
-	w.breaks("I10", "wrote to an idle set (rule %q)", f.decision.Rule)
+	w.breaks(i10, "wrote to an idle set (rule %q)", f.decision.Rule)
 }
 
 // judgeDelete looks at a delete of ours as it lands.

@@ -21,12 +21,27 @@ func (w *world) readSet(f *function) {
 	}
 }
 
+// readPods is the GETs of the pods, after that of the set: what they show is
+// at least as new as the set whose resourceVersion fences the write.
 func (w *world) readPods(f *function) {
+	first := 0
+	if f.phase == readRest {
+		first = w.n() / 2
+	}
+	from := &w.pods
+	if !f.truly {
+		from = &w.past[f.podsAt%frames].pods
+	}
+	for i := first; i < w.n(); i++ {
+		f.pods[i] = from[i]
+	}
+	if f.phase == readPods && f.truly && w.goes(splitProbe) {
+		f.phase, f.wakeAt = readRest, w.tick+w.between(1, 4)
+		return
+	}
 	f.phase = decideFirst
-	if f.truly {
-		f.pods, f.podsAt = w.pods, w.tick
-	} else {
-		f.pods = w.past[f.podsAt%frames].pods
+	if w.podsFirst && f.phase == decideFirst {
+		f.set, f.readAt = w.set, w.tick
 	}
 	w.observe(f)
 }

@@ -57,10 +57,13 @@ type world struct {
 // decide is what is under test: the decision, and how its write is made.
 // Mutants replace parts of it.
 type decide struct {
-	next     func(roll.Observed) roll.Decision
-	unfenced bool // write whatever the resourceVersion
-	unasked  bool // skip the last question before a release
-	skip     map[string]bool
+	next        func(roll.Observed) roll.Decision
+	unfenced    bool            // write whatever the resourceVersion
+	unasked     bool            // skip the last question before a release
+	unannounced bool            // make the call although the announcing write lost
+	podsFirst   bool            // read the pods before the set
+	skip        map[string]bool // invariants not judged
+	shape       func(*profile)  // narrows the worlds that are walked
 }
 
 func theProduct() decide { return decide{next: roll.Next} }
@@ -68,11 +71,15 @@ func theProduct() decide { return decide{next: roll.Next} }
 func newWorld(seed uint64, what decide) *world {
 	w := &world{dice: newDice(seed), seed: seed, decide: what, seen: newCoverage()}
 	w.profile = newProfile(w.dice)
+	if what.shape != nil {
+		what.shape(&w.profile)
+	}
 	w.leader, w.late.due = noPod, never
 	w.traits = []trait{good, good}
 	w.weather.until = 0
 	w.beginSet()
 	w.beginPods()
+	w.ledger.firstLeader, w.ledger.firstTerm = w.leader, w.term
 	w.keepFrame()
 	return w
 }

@@ -1,0 +1,174 @@
+package sim
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/etcdroll/etcdroll/pkg/fn/roll"
+	"github.com/etcdroll/etcdroll/pkg/guard"
+)
+
+// mutant is the product with one rule broken on purpose.
+type mutant struct {
+	name   string
+	what   decide
+	caught []string // the invariants of which one must catch it
+	within int      // walks
+}
+
+func mutate(change func(roll.Observed, *roll.Decision)) decide {
+	return decide{next: func(o roll.Observed) roll.Decision {
+		d := roll.Next(o)
+		change(o, &d)
+		return d
+	}}
+}
+
+// rewrite makes a decision write, from the record as observed.
+func rewrite(o roll.Observed, d *roll.Decision, change func(*roll.Write)) {
+	r := o.Record
+	if r.Step != nil {
+		step := *r.Step
+		r.Step = &step
+	}
+	r.UID, r.Target, r.Seq = o.Set.UID, o.Set.UpdateRevision, r.Seq+1
+	d.Write = &roll.Write{Record: r, Status: o.Status}
+	d.Effect, d.Outcome, d.Wants = roll.Effect{}, roll.Stepped, roll.Wants{}
+	change(d.Write)
+}
+
+func lock(o roll.Observed) func(*roll.Write) {
+	return func(w *roll.Write) {
+		w.Partition, w.SetPartition = o.Set.Replicas, true
+		if w.Record.Step != nil {
+			w.Record.Step.Locked = true
+		}
+	}
+}
+
+func lockTooEarly(o roll.Observed, d *roll.Decision) {
+	if d.Reason == roll.ReasonPodAway && d.Outcome == roll.Waiting && o.Set.Open() {
+		rewrite(o, d, lock(o))
+	}
+}
+
+func neverLock(o roll.Observed, d *roll.Decision) {
+	if d.Write != nil && d.Write.SetPartition && d.Write.Partition >= o.Set.Replicas {
+		d.Write.SetPartition = false
+	}
+}
+
+func neverDisarm(o roll.Observed, d *roll.Decision) {
+	if d.Reason == roll.ReasonDisarmed {
+		d.Write, d.Outcome, d.Effect = nil, roll.Waiting, roll.Effect{}
+	}
+}
+
+func releaseTwo(o roll.Observed, d *roll.Decision) {
+	if d.Step == roll.StepRelease && d.Write.Partition > 0 {
+		d.Write.Partition--
+		d.Write.Record.Step.Partition--
+	}
+}
+
+// convergeEarly believes the labels: every pod object is on target.
+func convergeEarly(o roll.Observed, d *roll.Decision) {
+	for i := range o.Set.Replicas {
+		if p := o.Pod(i); !p.Exists || p.Revision != o.Set.UpdateRevision {
+			return
+		}
+	}
+	if o.Set.StatusCurrent() && d.Outcome != roll.Converged && d.Reason != roll.ReasonConverged && o.Status.ConvergedRevision != o.Set.UpdateRevision {
+		rewrite(o, d, func(w *roll.Write) {
+			w.Record.Done, w.Record.Step = true, nil
+			w.Status = roll.Status{Phase: roll.PhaseConverged, ConvergedRevision: o.Set.UpdateRevision, ConvergedToken: o.Release}
+		})
+	}
+}
+
+// keepOpenToTheEnd leaves the set open for the last victim until the
+// controller has promoted the revision.
+func keepOpenToTheEnd(o roll.Observed, d *roll.Decision) {
+	if d.Reason == roll.ReasonRelocked && o.Set.Management == guard.OrderedReady && o.Set.Partition == 0 && o.Set.CurrentRevision != o.Set.UpdateRevision {
+		d.Write, d.Outcome, d.Step = nil, roll.Waiting, roll.NoStep
+	}
+}
+
+// blind decides as if somebody else than the next victim led.
+func blind(o roll.Observed) roll.Observed {
+	victim := -1
+	for i := range o.Set.Replicas {
+		if p := o.Pod(i); p.Exists && p.Revision != o.Set.UpdateRevision {
+			victim = i
+		}
+	}
+	if !o.Probed || victim < 0 || o.Set.Replicas == 1 {
+		return o
+	}
+	leader := memberID(0)
+	if victim == 0 {
+		leader = memberID(1)
+	}
+	o.Members = slices.Clone(o.Members)
+	for i := range o.Members {
+		o.Members[i].Leader = leader
+	}
+	return o
+}
+
+// hasty takes a member for caught up as soon as it answers.
+func hasty(o roll.Observed) roll.Observed {
+	if o.Commit > 0 {
+		o.Commit = 1
+	}
+	o.Members = slices.Clone(o.Members)
+	for i := range o.Members {
+		if o.Members[i].Reached {
+			o.Members[i].Read = guard.Yes
+		}
+	}
+	return o
+}
+
+func seeing(change func(roll.Observed) roll.Observed) decide {
+	return decide{next: func(o roll.Observed) roll.Decision { return roll.Next(change(o)) }, unasked: true}
+}
+
+var mutants = []mutant{
+	{"locks while the released pod is away", mutate(lockTooEarly), []string{"ratchet"}, 200},
+	{"never locks again", mutate(neverLock), []string{"I3", "I5", "I8"}, 200},
+	{"never takes a release back", mutate(neverDisarm), []string{"I2", "I3", "I5"}, 1000},
+	{"does not ask who leads", seeing(blind), []string{"I2"}, 200},
+	{"does not wait for members to catch up", seeing(hasty), []string{"I1"}, 200},
+	{"writes without resourceVersion", decide{next: roll.Next, unfenced: true}, []string{"I1", "I2", "I3", "I8"}, 2000},
+	{"releases two at once", mutate(releaseTwo), []string{"I3"}, 200},
+	{"converges as soon as the labels say so", mutate(convergeEarly), []string{"I8"}, 200},
+	{"reads the pods before the set", decide{next: roll.Next, podsFirst: true}, []string{"I1", "I3", "I8"}, 2000},
+	{"acts although its announcement lost", decide{next: roll.Next, unannounced: true}, []string{"I1", "I2", "I9"}, 2000},
+}
+
+// TestTheSimulationBites breaks each rule on purpose. A simulation that lets
+// such a product pass would prove nothing.
+// TestTheSimulationBites breaks each rule on purpose. A simulation that lets
+// such a product pass would prove nothing.
+func TestTheSimulationBites(t *testing.T) {
+	for _, m := range mutants {
+		t.Run(m.name, func(t *testing.T) {
+			seen, failures := fleet(1, m.within, m.what, 6)
+			if len(failures) == 0 {
+				t.Fatalf("not caught within %d walks", m.within)
+			}
+			by := map[string]int{}
+			for _, f := range failures {
+				by[f.broken.invariant]++
+			}
+			t.Logf("caught in %d of %d walks, by %v; first: seed %d, %s", len(failures), seen.walks, by, failures[0].seed, failures[0].broken.text)
+			for _, want := range m.caught {
+				if by[want] > 0 {
+					return
+				}
+			}
+			t.Errorf("caught, but by none of %v", m.caught)
+		})
+	}
+}
