@@ -39,13 +39,14 @@ func Preflight(ctx context.Context, meta metadata.Interface, scope Scope, deadli
 	ctx, cancel := context.WithTimeout(ctx, deadline)
 	defer cancel()
 	for _, namespace := range scope.namespaces() {
-		for resource, selector := range map[schema.GroupVersionResource]string{
-			setsResource: managedSets, podsResource: scope.PodSelector,
-		} {
-			options := metav1.ListOptions{Limit: 1, LabelSelector: selector}
-			_, err := meta.Resource(resource).Namespace(namespace).List(ctx, options)
+		for _, ask := range []struct {
+			resource schema.GroupVersionResource
+			selector string
+		}{{setsResource, managedSets}, {podsResource, scope.PodSelector}} {
+			options := metav1.ListOptions{Limit: 1, LabelSelector: ask.selector}
+			_, err := meta.Resource(ask.resource).Namespace(namespace).List(ctx, options)
 			if err != nil {
-				return explain(err, resource.Resource, namespace)
+				return explain(err, ask.resource.Resource, namespace)
 			}
 		}
 	}

@@ -108,7 +108,10 @@ func (w *world) ServeHTTP(rw http.ResponseWriter, r *http.Request) {
 func (say reply) write(rw http.ResponseWriter, r *http.Request) {
 	switch {
 	case say.cut:
-		panic(http.ErrAbortHandler)
+		if conn, _, err := rw.(http.Hijacker).Hijack(); err == nil {
+			_, _ = io.WriteString(conn, "HTTP/1.1 2")
+			_ = conn.Close()
+		}
 	case say.event != nil:
 		_ = cehttp.WriteResponseWriter(r.Context(), binding.ToMessage(say.event), say.status, rw)
 	default:
