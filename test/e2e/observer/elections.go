@@ -15,23 +15,19 @@ const (
 
 // elections finds every rise of the term and which of them were announced.
 func (r *Report) elections(samples []Sample, from time.Time) {
-	term, leader := uint64(0), uint64(0)
+	named := leaderOfTerm(samples)
 	used := map[int64]bool{}
-	for i, s := range samples {
+	term := uint64(0)
+	for _, s := range samples {
 		if !s.Answered() {
 			continue
 		}
 		if s.Term > term && term > 0 && !s.At.Before(from) {
-			e := Election{At: s.At, From: term, To: s.Term, Loser: leader, Winner: winner(samples[i:], s.Term)}
+			e := Election{At: s.At, From: term, To: s.Term, Loser: named[term], Winner: named[s.Term]}
 			e.Planned = r.explained(e, used)
 			r.count(e)
 		}
-		if s.Term > term {
-			term, leader = s.Term, 0
-		}
-		if s.Leader != 0 && s.Term == term {
-			leader = s.Leader
-		}
+		term = max(term, s.Term)
 		if s.At.Before(from) || r.FirstTerm == 0 {
 			r.FirstTerm = term
 		}
@@ -39,23 +35,36 @@ func (r *Report) elections(samples []Sample, from time.Time) {
 	r.LastTerm = term
 }
 
-func winner(later []Sample, term uint64) uint64 {
-	for _, s := range later {
-		if s.Answered() && s.Term == term && s.Leader != 0 {
-			return s.Leader
+// leaderOfTerm is the leader that most answers of a term name; 0 if none does.
+// A term has one leader, but a member takes notice of leader and term one after
+// the other, so an answer in between names the new leader with the old term.
+func leaderOfTerm(samples []Sample) map[uint64]uint64 {
+	votes := map[uint64]map[uint64]int{}
+	for _, s := range samples {
+		if !s.Answered() || s.Leader == 0 {
+			continue
 		}
-		if s.Term > term {
-			break
+		if votes[s.Term] == nil {
+			votes[s.Term] = map[uint64]int{}
+		}
+		votes[s.Term][s.Leader]++
+	}
+	named := map[uint64]uint64{}
+	for term, leaders := range votes {
+		for leader, n := range leaders {
+			if n > leaders[named[term]] {
+				named[term] = leader
+			}
 		}
 	}
-	return 0
+	return named
 }
 
 // explained finds the announcement of just this move; each explains one.
 func (r *Report) explained(e Election, used map[int64]bool) bool {
 	for _, a := range r.Announced {
 		inTime := e.At.After(a.At.Add(-watchLag)) && e.At.Before(a.At.Add(callWithin))
-		// Between two samples the loser may have gone unseen, but never wrong.
+		// In a short term the loser may have gone unseen.
 		if !used[a.Seq] && inTime && e.Winner == a.To && (e.Loser == a.From || e.Loser == 0) {
 			used[a.Seq] = true
 			return true

@@ -88,6 +88,8 @@ func (h *history) report(t *testing.T, m Mark) Report {
 
 const announced = `{"seq":7,"step":{"kind":"move","index":1,"from":"1","to":"2"}}`
 
+const announcedLater = `{"seq":8,"step":{"kind":"move","index":1,"from":"1","to":"3"}}`
+
 func TestAnElectionIsPlannedOnlyIfThisVeryMoveWasAnnounced(t *testing.T) {
 	for _, c := range []struct {
 		name               string
@@ -96,6 +98,10 @@ func TestAnElectionIsPlannedOnlyIfThisVeryMoveWasAnnounced(t *testing.T) {
 	}{
 		{"announced", func(h *history) { h.set(3, announced).member(0, 2, 6) }, 1, 0},
 		{"announced, seen without a leader first", func(h *history) { h.set(3, announced).member(0, 0, 6).member(0, 2, 6) }, 1, 0},
+		{"announced, leader noticed before the term", func(h *history) { h.set(3, announced).member(1, 2, 5).member(0, 2, 6) }, 1, 0},
+		{"announced for another leader", func(h *history) {
+			h.set(3, announced).member(0, 2, 6).set(3, announcedLater).member(0, 3, 7).member(0, 3, 7)
+		}, 1, 1},
 		{"not announced", func(h *history) { h.set(3).member(0, 2, 6) }, 0, 1},
 		{"another winner", func(h *history) { h.set(3, announced).member(0, 3, 6) }, 0, 1},
 		{"no winner", func(h *history) { h.set(3, announced).member(0, 0, 6) }, 0, 1},
