@@ -55,8 +55,9 @@ func (r *Record) settleMove(s guard.Snapshot, term uint64) {
 		r.Term++
 		r.MovedAt = step.Started
 		r.Step = nil
-	case id == step.From && term == r.Term && s.Now.Sub(step.Started) < s.Limits.CallWindow:
-		// The call may still be under way.
+	case (id == step.From || id == step.To) && term == r.Term && s.Now.Sub(step.Started) < s.Limits.CallWindow:
+		// The call may still be under way. Or it is over: a member takes notice
+		// of the leader at once, of the term with the first entry it applies.
 	default:
 		r.MoveTries[step.To.String()]++
 		r.Step = nil

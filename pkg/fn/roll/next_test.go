@@ -227,6 +227,21 @@ func TestET03_TheNextCandidateIsTriedOnTheNextEvent(t *testing.T) {
 	}
 }
 
+// All members name the new leader while none has applied an entry of its term.
+func TestAMoveWhoseTermIsNotYetNoticedIsWaitedFor(t *testing.T) {
+	o := healthy(3, 2)
+	o = with(o, written(Next(o)), later(time.Second))
+	term := o.AgreedTerm()
+	early := with(o, lead(0, term))
+	if d := Next(early); d.Outcome != Waiting || d.Write != nil {
+		t.Errorf("before the term is noticed: %s", Describe(d))
+	}
+	d := Next(with(early, lead(0, term+1), later(5*time.Second)))
+	if d.Step != StepRelease || d.Write.Record.Moves != 1 || d.Write.Record.Unplanned != 0 || len(d.Write.Record.MoveTries) != 0 {
+		t.Errorf("after: %s, record %+v", Describe(d), d.Write)
+	}
+}
+
 func TestTermLedgerTellsOurMovesFromElections(t *testing.T) {
 	o := healthy(3, 2)
 	o = with(o, written(Next(o)), later(time.Second), lead(0, 6))
