@@ -189,6 +189,7 @@ func agentCommand() *cobra.Command {
 			if err := json.Unmarshal(content, &config); err != nil {
 				return fmt.Errorf("reading %s: %w", file, err)
 			}
+			go cluster.KeepAlive(cmd.Context(), cluster.Dir(filepath.Dir(file)), os.Stderr)
 			return agent.Run(cmd.Context(), config)
 		},
 	}

@@ -13,7 +13,10 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/etcdroll/etcdroll/test/local/cluster"
+	"github.com/etcdroll/etcdroll/test/local/proc"
 )
 
 func TestCluster(t *testing.T) {
@@ -25,6 +28,7 @@ func TestCluster(t *testing.T) {
 	t.Run("a Service is reached by name", func(t *testing.T) { testService(t, l) })
 	t.Run("a killed container is restarted", func(t *testing.T) { testKill(t, l) })
 	t.Run("a claim's directory goes with the claim", func(t *testing.T) { testClaim(t, l) })
+	t.Run("a component that crashes comes back", func(t *testing.T) { testCrashedComponent(t, l) })
 	t.Run("components restart under living pods", func(t *testing.T) { testComponents(t, l) })
 	t.Run("a second cluster in the same directory is refused", func(t *testing.T) { testRefusal(t, l) })
 	t.Run("down leaves no process", func(t *testing.T) {
@@ -77,6 +81,30 @@ func testComponents(t *testing.T, l *local) {
 		}
 		return nil
 	})
+}
+
+func testCrashedComponent(t *testing.T, l *local) {
+	run := filepath.Join(l.dir, "run")
+	old, err := proc.Read(run, "scheduler")
+	if err != nil || !old.Alive() {
+		t.Fatalf("the scheduler does not run: %v", err)
+	}
+	if err := old.Signal(unix.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	eventually(t, "another scheduler runs", func(context.Context) error {
+		now, err := proc.Read(run, "scheduler")
+		if err == nil && (now.PID == old.PID || !now.Alive()) {
+			err = fmt.Errorf("the record is %+v", now)
+		}
+		return err
+	})
+	cli(t, l.dir, "stop-component", "scheduler") // one stopped on purpose must stay so
+	time.Sleep(3 * time.Second)                  // longer than a crashed one waits for its restart
+	if _, err := os.Stat(filepath.Join(run, "scheduler.json")); err == nil {
+		t.Error("a component that was stopped on purpose was started again")
+	}
+	cli(t, l.dir, "start-component", "scheduler")
 }
 
 func testRefusal(t *testing.T, l *local) {

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
@@ -113,7 +114,19 @@ func testKill(t *testing.T, l *local) {
 	eventually(t, "the program runs", func(context.Context) error {
 		return expect(func() (string, error) { return strings.TrimSpace(cli(t, l.dir, "logs", ns+"/p")), nil }, "pausing")
 	})
+	watch, err := l.client.CoreV1().Pods(ns).Watch(t.Context(), metav1.ListOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer watch.Stop()
 	cli(t, l.dir, "kill", ns+"/p")
+	killed := time.Now()
+	for event := range watch.ResultChan() {
+		if p, ok := event.Object.(*corev1.Pod); ok && !podReady(p) {
+			t.Logf("the death was visible after %s", time.Since(killed).Round(time.Millisecond))
+			break
+		}
+	}
 	pod := l.untilPod(t, ns, "p", "the container has restarted", func(p *corev1.Pod) bool {
 		return p.Status.ContainerStatuses[0].RestartCount == 1 && podReady(p)
 	})

@@ -6,11 +6,15 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
 	vknode "github.com/virtual-kubelet/virtual-kubelet/node"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/informers"
 	corev1informers "k8s.io/client-go/informers/core/v1"
 	"k8s.io/client-go/kubernetes"
@@ -81,6 +85,7 @@ func Run(ctx context.Context, config Config) error {
 	}
 	a.shared.Start(ctx.Done())
 	a.shared.WaitForCacheSync(ctx.Done())
+	a.removeRemains(ctx)
 	go provisioner.Run(ctx)
 	go a.nets.run(ctx, a.runtime)
 	if err := a.serve(ctx); err != nil {
@@ -108,6 +113,24 @@ func (a *Agent) build(claims volume.Claims) error {
 		Services:    a.nets.hosts,
 	}, a.nets.kick)
 	return a.objects.onChange(func(kind, namespace, name string) { a.runtime.refresh(kind, namespace, name) })
+}
+
+// removeRemains deletes the directories of pods that went while no agent ran. A
+// pod that is still there keeps its emptyDir volumes.
+func (a *Agent) removeRemains(ctx context.Context) {
+	entries, err := os.ReadDir(a.config.PodsDir)
+	if err != nil || len(entries) == 0 {
+		return
+	}
+	pods, err := a.client.CoreV1().Pods("").List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return // the next start tries again
+	}
+	for _, e := range entries {
+		if !slices.ContainsFunc(pods.Items, func(p corev1.Pod) bool { return string(p.UID) == e.Name() }) {
+			_ = os.RemoveAll(filepath.Join(a.config.PodsDir, e.Name()))
+		}
+	}
 }
 
 // refresh renews the volumes of pods that read a changed object.

@@ -47,6 +47,7 @@ type State struct {
 	Components []Component `json:"components"` // in the order of starting
 	APIServer  string      `json:"apiServer"`  // host:port
 	Nodes      int         `json:"nodes"`
+	Tied       bool        `json:"tied"` // components die with the process that started the cluster
 }
 
 // Component is one program and how to see that it is ready.

@@ -36,7 +36,7 @@ func Up(ctx context.Context, o Options) (err error) {
 	if err := o.writeConfigs(a); err != nil {
 		return err
 	}
-	state := State{Components: o.components(a), APIServer: local(a.api), Nodes: o.Nodes}
+	state := State{Components: o.components(a), APIServer: local(a.api), Nodes: o.Nodes, Tied: o.Tied}
 	if err := o.Dir.save(state); err != nil {
 		return err
 	}
@@ -144,11 +144,8 @@ func StopComponent(d Dir, name string) error {
 	if !r.Alive() {
 		return fmt.Errorf("%s does not run", name)
 	}
-	if err := r.Stop(c.Grace); err != nil {
-		return err
-	}
-	r.Remove(d.run())
-	return nil
+	r.Remove(d.run()) // first, so that nothing starts it again
+	return r.Stop(c.Grace)
 }
 
 // StartComponent starts a stopped component as it was and waits until it is ready.
