@@ -28,11 +28,11 @@ func TestET35_DialledByAddressVerifiedByName(t *testing.T) {
 	ca := newAuthority(t, "ca")
 	e := newSecureFake(t, ca, ca.issue(t, "etcd", soon(), podName))
 	e.TLS = &tls.Config{RootCAs: ca.pool(), ServerName: podName, Certificates: []tls.Certificate{ca.issue(t, "ops", soon())}}
-	r := quick().Probe(t.Context(), []Endpoint{e}, Credentials{})
+	r := patient().Probe(t.Context(), []Endpoint{e}, Credentials{})
 	if m := r.Members[0]; !m.Reached || m.Read != guard.Yes || m.Problem != guard.NoProblem {
 		t.Errorf("member reads %+v", m)
 	}
-	if got := quick().Leads(t.Context(), e, Credentials{}); got != guard.Yes {
+	if got := patient().Leads(t.Context(), e, Credentials{}); got != guard.Yes {
 		t.Errorf("leads: %v, want yes", got)
 	}
 }
@@ -60,7 +60,7 @@ func TestET35_CertificateTroubleIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			e := newSecureFake(t, ca, c.shown)
 			e.TLS = c.client
-			r := quick().Probe(t.Context(), []Endpoint{e}, Credentials{})
+			r := patient().Probe(t.Context(), []Endpoint{e}, Credentials{})
 			m := r.Members[0]
 			if m.Reached || m.Read == guard.Yes || m.Problem != guard.CertificateRefused {
 				t.Errorf("member reads %+v", m)
@@ -104,7 +104,7 @@ func TestET35_PlainAndTLSMixedUpAreToldApart(t *testing.T) {
 func TestET34_NextProbeUsesTheCertificateOfTheMoment(t *testing.T) {
 	ca := newAuthority(t, "ca")
 	e := newSecureFake(t, ca, ca.issue(t, "etcd", soon(), podName))
-	p := quick()
+	p := patient()
 	for _, c := range []struct {
 		client tls.Certificate
 		want   bool

@@ -92,6 +92,15 @@ func (l *link) explain(call string, took time.Duration, sent bool, err error) *F
 	return f
 }
 
+// unasked is the failure of a call for which no time was left.
+func (l *link) unasked(call string, err error) *Failure {
+	f := &Failure{Problem: guard.TimedOut, Call: call, Words: "not asked, no time was left", Unsent: true, cause: err}
+	if errors.Is(err, context.Canceled) {
+		f.Problem, f.Words = guard.OtherProblem, "given up by the caller"
+	}
+	return f
+}
+
 // unconnected explains why there was no connection to send the call on; false
 // when that is not known.
 func (l *link) unconnected(f *Failure, code codes.Code, took time.Duration) bool {
@@ -101,6 +110,8 @@ func (l *link) unconnected(f *Failure, code codes.Code, took time.Duration) bool
 	phase, cause := l.trace.last()
 	where := l.endpoint.Address
 	switch {
+	case cause == nil && l.connected.Load():
+		return false
 	case cause == nil && phase == dialling:
 		f.Problem, f.Words = guard.TimedOut, fmt.Sprintf("no connection to %s within %s", where, rounded(took))
 	case cause == nil && code == codes.DeadlineExceeded:

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"sync/atomic"
 	"time"
 
 	"go.etcd.io/etcd/api/v3/etcdserverpb"
@@ -27,6 +28,8 @@ type link struct {
 	conn     *grpc.ClientConn
 	trace    *trace
 	token    string
+
+	connected atomic.Bool // some call has left on the connection
 
 	maintenance clientv3.Maintenance
 	cluster     clientv3.Cluster
@@ -66,7 +69,12 @@ func (l *link) serverName() string {
 }
 
 // call runs one call under its own deadline, with the token if there is one.
+// Without time left it asks nothing.
 func call[R any](ctx context.Context, l *link, name string, ask func(context.Context) (R, error)) (R, *Failure) {
+	var none R
+	if err := ctx.Err(); err != nil {
+		return none, l.unasked(name, err)
+	}
 	ctx, cancel := context.WithTimeout(ctx, l.limit)
 	defer cancel()
 	if l.token != "" {
@@ -75,8 +83,10 @@ func call[R any](ctx context.Context, l *link, name string, ask func(context.Con
 	ctx, sent := watchSending(ctx)
 	start := time.Now()
 	answer, err := ask(ctx)
+	if sent.Load() {
+		l.connected.Store(true)
+	}
 	if err != nil {
-		var none R
 		return none, l.explain(name, time.Since(start), sent.Load(), err)
 	}
 	return answer, nil

@@ -18,7 +18,7 @@ var victim2 = guard.Plan{Victim: 2}
 
 func TestHealthyClusterOpensEveryGate(t *testing.T) {
 	fakes := newFakes(t, 3)
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	wantClosed(t, judge(r, victim2))
 	if r.Commit != fakeIndex || r.AlarmsRead != guard.Yes || r.Auth != guard.No {
 		t.Errorf("commit %d, alarms read %v, auth %v", r.Commit, r.AlarmsRead, r.Auth)
@@ -41,12 +41,12 @@ func TestHealthyClusterOpensEveryGate(t *testing.T) {
 func TestReadingIsByIndex(t *testing.T) {
 	fakes := newFakes(t, 3)
 	e := endpointsOf(fakes)
-	r := quick().Probe(t.Context(), []Endpoint{e[2], e[0]}, Credentials{})
+	r := patient().Probe(t.Context(), []Endpoint{e[2], e[0]}, Credentials{})
 	if len(r.Members) != 3 || r.Members[2].ID != guard.ID(fakeID(2)) || r.Members[0].ID != guard.ID(fakeID(0)) || r.Members[1].Reached {
 		t.Errorf("members read %+v", r.Members)
 	}
 	for _, bad := range []int{-1, guard.MaxReplicas, 900} {
-		r = quick().Probe(t.Context(), []Endpoint{{Index: bad, Address: fakes[0].address}}, Credentials{})
+		r = patient().Probe(t.Context(), []Endpoint{{Index: bad, Address: fakes[0].address}}, Credentials{})
 		if len(r.Members) != 0 {
 			t.Errorf("index %d gave %d members", bad, len(r.Members))
 		}
@@ -57,7 +57,7 @@ func TestPodWithoutAddressIsNotAsked(t *testing.T) {
 	fakes := newFakes(t, 3)
 	e := endpointsOf(fakes)
 	e[1].Absent = true
-	r := quick().Probe(t.Context(), e, Credentials{})
+	r := patient().Probe(t.Context(), e, Credentials{})
 	if m := r.Members[1]; m.Reached || m.Problem != guard.Unreachable || !strings.Contains(m.Detail, "no address") {
 		t.Errorf("member 1 reads %+v", m)
 	}
@@ -79,7 +79,7 @@ func TestET21_LeaderIsAskedLastFromEveryone(t *testing.T) {
 			}
 		}
 	}
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	for i, m := range r.Members {
 		if m.Leader != guard.ID(fakeID(2)) || m.Term != 8 {
 			t.Errorf("member %d names leader %s in term %d, want the victim in term 8", i, m.Leader, m.Term)
@@ -92,6 +92,7 @@ func TestET21_LeaderIsAskedLastFromEveryone(t *testing.T) {
 
 // A member that stops answering between the questions is not reached.
 func TestMemberLostDuringTheProbeIsNotReached(t *testing.T) {
+	t.Parallel()
 	fakes := newFakes(t, 3)
 	fakes[2].onStatus = func(int, *pb.StatusResponse) { fakes[2].hang["Status"] = true }
 	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
@@ -109,7 +110,7 @@ func TestAnotherMemberBehindTheSameAddressIsNotReached(t *testing.T) {
 			s.Header.MemberId = 99
 		}
 	}
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	if m := r.Members[2]; m.Reached || !strings.Contains(m.Detail, "another member answers") {
 		t.Errorf("member 2 reads %+v", m)
 	}
@@ -122,7 +123,7 @@ func TestET09_AdvertisedAddressesAreNeverDialled(t *testing.T) {
 		p.ClientURLs = []string{"http://" + trap.address, "http://0.0.0.0:2379"}
 		p.PeerURLs = p.ClientURLs
 	}
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	wantClosed(t, judge(r, victim2))
 	if trap.accepted.Load() != 0 {
 		t.Error("an advertised address was dialled")
@@ -143,7 +144,7 @@ func TestET10_SilentMembersCostNoMoreThanEightSeconds(t *testing.T) {
 		t.Errorf("probe took %s", took)
 	}
 	for i := range 2 {
-		if m := r.Members[i]; m.Reached || m.Problem != guard.TimedOut || !strings.Contains(m.Detail, "stayed silent for 2.5s") {
+		if m := r.Members[i]; m.Reached || m.Problem != guard.TimedOut || !strings.Contains(m.Detail, "stayed silent for 2.") {
 			t.Errorf("member %d reads %+v", i, m)
 		}
 	}
@@ -174,6 +175,7 @@ func TestET10_MembersThatHangInEveryStep(t *testing.T) {
 }
 
 func TestET11_LostQuorumIsToldApartFromLostMembers(t *testing.T) {
+	t.Parallel()
 	fakes := newFakes(t, 3)
 	for _, f := range fakes {
 		f.hang["Range"], f.hang["MemberListLinearizable"], f.hang["AlarmGET"], f.hang["AuthStatus"] = true, true, true, true
@@ -194,6 +196,7 @@ func TestET11_LostQuorumIsToldApartFromLostMembers(t *testing.T) {
 }
 
 func TestHungMemberListLeavesTheRest(t *testing.T) {
+	t.Parallel()
 	fakes := newFakes(t, 3)
 	fakes[1].hang["MemberList"] = true
 	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
@@ -205,7 +208,7 @@ func TestHungMemberListLeavesTheRest(t *testing.T) {
 
 func TestET30_IdsKeepAllTheirBitsInText(t *testing.T) {
 	fakes := newFakes(t, 3)
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	text, err := json.Marshal(r)
 	if err != nil {
 		t.Fatal(err)
@@ -225,7 +228,7 @@ func TestStatusErrorsAreKept(t *testing.T) {
 	fakes := newFakes(t, 3)
 	fakes[1].status.Errors = []string{"etcdserver: no leader"}
 	fakes[1].status.Leader = 0
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	if got := r.Members[1].Faults; len(got) != 1 || got[0] != "etcdserver: no leader" {
 		t.Errorf("faults %q", got)
 	}
@@ -251,7 +254,7 @@ func TestCancelledProbeHasNoGoodReading(t *testing.T) {
 	fakes := newFakes(t, 3)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	r := quick().Probe(ctx, endpointsOf(fakes), Credentials{})
+	r := patient().Probe(ctx, endpointsOf(fakes), Credentials{})
 	for i, m := range r.Members {
 		if m.Reached || m.Read == guard.Yes || m.Problem == guard.NoProblem {
 			t.Errorf("member %d reads %+v", i, m)

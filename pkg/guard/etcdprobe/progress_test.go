@@ -15,7 +15,7 @@ func TestET18_LagThatClosesWithinTheWindowPasses(t *testing.T) {
 	fakes[2].onStatus = func(n int, s *pb.StatusResponse) {
 		s.RaftAppliedIndex = min(fakeIndex, fakeIndex-4+uint64(n))
 	}
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	wantClosed(t, judge(r, guard.Plan{Victim: 1}))
 	if m := r.Members[2]; m.First.Applied != fakeIndex-3 || m.Last.Applied != fakeIndex {
 		t.Errorf("samples are %+v and %+v", m.First, m.Last)
@@ -35,7 +35,7 @@ func TestET18_CommitIndexIsTheOneReadFirst(t *testing.T) {
 			s.RaftAppliedIndex = s.RaftIndex - 90
 		}
 	}
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	if r.Commit != fakeIndex+100 {
 		t.Errorf("commit index %d, want that of the first Status", r.Commit)
 	}
@@ -73,8 +73,8 @@ func TestET19_CatchingUpIsNotCaughtUp(t *testing.T) {
 func TestET18_TooFarBehindIsNotWaitedFor(t *testing.T) {
 	fakes := newFakes(t, 3)
 	fakes[2].status.RaftAppliedIndex = fakeIndex - 11
-	p := quick()
-	p.MaxLag, p.CatchUpWindow, p.CallTimeout = 10, 20*time.Second, 30*time.Second
+	p := patient()
+	p.MaxLag, p.CatchUpWindow = 10, 30*time.Second
 	start := time.Now()
 	r := p.Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	if took := time.Since(start); took > 5*time.Second {
@@ -100,7 +100,7 @@ func TestET18_RatioFormReadsTheRevisions(t *testing.T) {
 func TestET16_EqualProgressWithOtherRevisionCloses(t *testing.T) {
 	fakes := newFakes(t, 3)
 	fakes[1].status.Header.Revision = 499
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	v := judge(r, victim2)
 	wantClosed(t, v, guard.RevisionsConsistent)
 	if f := v.Get(guard.RevisionsConsistent); !strings.Contains(f.Measured, "etcd-0 and etcd-1") {
@@ -113,7 +113,7 @@ func TestET16_EqualProgressWithOtherRevisionCloses(t *testing.T) {
 func TestET16_OneOddReadingIsNoContradiction(t *testing.T) {
 	fakes := newFakes(t, 3)
 	fakes[1].onStatus = func(n int, s *pb.StatusResponse) { s.Header.Revision = 498 + min(int64(n), 2) }
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	wantClosed(t, judge(r, victim2))
 	if m := r.Members[1]; m.First.Revision != 499 || m.Last.Revision != 500 {
 		t.Errorf("samples are %+v and %+v", m.First, m.Last)
@@ -123,7 +123,7 @@ func TestET16_OneOddReadingIsNoContradiction(t *testing.T) {
 func TestET16_HashesOfEqualContents(t *testing.T) {
 	fakes := newFakes(t, 3)
 	fakes[2].status.Header.Revision = 490
-	h := quick().CompareHashes(t.Context(), endpointsOf(fakes), Credentials{})
+	h := patient().CompareHashes(t.Context(), endpointsOf(fakes), Credentials{})
 	if h.Equal != guard.Yes || h.Revision != 490 || len(h.Members) != 3 || h.Members[2] != 42 || h.Detail != "" {
 		t.Errorf("hashes read %+v", h)
 	}
@@ -143,7 +143,7 @@ func TestET16_HashesThatDifferOrCannotBeCompared(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fakes := newFakes(t, 3)
 			c.arrange(fakes)
-			h := quick().CompareHashes(t.Context(), endpointsOf(fakes), Credentials{})
+			h := patient().CompareHashes(t.Context(), endpointsOf(fakes), Credentials{})
 			if h.Equal != c.want || !strings.Contains(h.Detail, c.detail) {
 				t.Errorf("hashes read %+v", h)
 			}
@@ -166,7 +166,7 @@ func TestET13_AlarmClosesTheGate(t *testing.T) {
 		for _, f := range fakes {
 			f.alarms = []*pb.AlarmMember{{MemberID: fakeID(1), Alarm: c.number}}
 		}
-		r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+		r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 		if len(r.Alarms) != 1 || r.Alarms[0] != (guard.Alarm{Member: guard.ID(fakeID(1)), Kind: c.kind, Text: c.text}) {
 			t.Errorf("%s reads %+v", c.text, r.Alarms)
 		}
@@ -181,7 +181,7 @@ func TestET13_AlarmClosesTheGate(t *testing.T) {
 func TestET14_AlarmsAreReadAndNeverDisarmed(t *testing.T) {
 	fakes := newFakes(t, 3)
 	fakes[0].alarms = []*pb.AlarmMember{{MemberID: fakeID(1), Alarm: pb.AlarmType_NOSPACE}}
-	quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	asked := 0
 	for _, f := range fakes {
 		asked += f.called("AlarmGET")
@@ -194,7 +194,7 @@ func TestET14_AlarmsAreReadAndNeverDisarmed(t *testing.T) {
 	}
 	// Once the list is empty the gate opens by itself.
 	fakes[0].alarms = nil
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	wantClosed(t, judge(r, victim2))
 }
 
@@ -203,7 +203,7 @@ func TestAlarmsAreAskedOfTheLeader(t *testing.T) {
 	for _, f := range fakes {
 		f.status.Leader = fakeID(2)
 	}
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	if r.AlarmsRead != guard.Yes || fakes[2].called("AlarmGET") != 1 || fakes[0].called("AlarmGET")+fakes[1].called("AlarmGET") != 0 {
 		t.Errorf("alarms read %v, and not of the leader alone", r.AlarmsRead)
 	}
@@ -213,7 +213,7 @@ func TestAlarmsComeFromTheNextMemberIfTheLeaderDoesNotTell(t *testing.T) {
 	fakes := newFakes(t, 3)
 	fakes[0].fail["AlarmGET"] = errDenied
 	fakes[1].alarms = []*pb.AlarmMember{{MemberID: fakeID(2), Alarm: pb.AlarmType_NOSPACE}}
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	if r.AlarmsRead != guard.Yes || len(r.Alarms) != 1 || r.Members[0].Problem != guard.NoProblem {
 		t.Errorf("alarms read %v: %+v; leader %+v", r.AlarmsRead, r.Alarms, r.Members[0])
 	}

@@ -27,7 +27,7 @@ func TestET31_StatusRightsDifferPerMember(t *testing.T) {
 	fakes := newFakes(t, 3)
 	withAuth(fakes)
 	fakes[2].fail["Status"] = errDenied // the one that runs a newer patch
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "secret"})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "secret"})
 	m := r.Members[2]
 	if m.Reached || m.Problem != guard.PermissionDenied || m.Detail != `Status: permission denied (user "ops" with password)` {
 		t.Errorf("member 2 reads %+v", m)
@@ -47,7 +47,7 @@ func TestET31_EachCallThatIsDeniedIsNamed(t *testing.T) {
 		for _, f := range fakes {
 			f.fail[call] = errDenied
 		}
-		r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "secret"})
+		r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "secret"})
 		want := strings.TrimSuffix(call, "GET") + `: permission denied (user "ops" with password)`
 		if m := r.Members[0]; m.Problem != guard.PermissionDenied || m.Detail != want {
 			t.Errorf("%s: problem %d, detail %q, want %q", call, m.Problem, m.Detail, want)
@@ -68,12 +68,12 @@ func TestET31_StatusThatNeedsAUserIsAskedWithTheToken(t *testing.T) {
 	for _, f := range fakes {
 		f.statusNeedsUser = true
 	}
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "secret"})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "secret"})
 	wantClosed(t, judge(r, victim2))
 	if r.Auth != guard.Yes {
 		t.Errorf("auth %v, want yes", r.Auth)
 	}
-	r = quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+	r = patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 	for i, m := range r.Members {
 		if m.Reached || m.Problem != guard.Unauthenticated || m.Detail != `Status: user name is empty (user "" without password)` {
 			t.Errorf("without a user, member %d reads %+v", i, m)
@@ -90,7 +90,7 @@ func TestET32_DeniedReadAfterLoginIsAnAnswer(t *testing.T) {
 	for _, f := range fakes {
 		f.fail["Range"] = errDenied
 	}
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "secret"})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "secret"})
 	wantClosed(t, judge(r, victim2))
 	for i, m := range r.Members {
 		if m.Read != guard.Yes || m.Problem != guard.NoProblem {
@@ -110,7 +110,7 @@ func TestET32_FailedLoginIsNoAnswer(t *testing.T) {
 	} {
 		fakes := newFakes(t, 3)
 		withAuth(fakes)
-		r := quick().Probe(t.Context(), endpointsOf(fakes), who)
+		r := patient().Probe(t.Context(), endpointsOf(fakes), who)
 		for i, m := range r.Members {
 			want := fmt.Sprintf("Authenticate: authentication failed, invalid user ID or password (user %q with password)", who.User)
 			if m.Read != guard.No || m.Problem != guard.Unauthenticated || m.Detail != want {
@@ -132,7 +132,7 @@ func TestET32_FailedLoginIsNotCoveredUpByTheCertificate(t *testing.T) {
 	for _, f := range fakes {
 		f.certificateIsUser = true
 	}
-	r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "guess"})
+	r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{"ops", "guess"})
 	for i, m := range r.Members {
 		if m.Read != guard.No || m.Problem != guard.Unauthenticated || !strings.HasPrefix(m.Detail, "Authenticate: ") {
 			t.Errorf("member %d reads %+v", i, m)
@@ -151,7 +151,7 @@ func TestET32_RefusalsOfTheReadAreMistakesInTheConfiguration(t *testing.T) {
 	} {
 		fakes := newFakes(t, 3)
 		fakes[1].fail["Range"] = err
-		r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{})
+		r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{})
 		if m := r.Members[1]; m.Read != guard.No || m.Problem != guard.Unauthenticated || !strings.HasPrefix(m.Detail, "Range: ") {
 			t.Errorf("%s reads %+v", name, m)
 		}
@@ -176,7 +176,7 @@ func TestET32_DeniedReadWithoutLoginAsksWhoWeAre(t *testing.T) {
 		for _, f := range fakes {
 			f.fail["Range"], f.fail["UserList"] = errDenied, c.list
 		}
-		r := quick().Probe(t.Context(), endpointsOf(fakes), Credentials{User: "ops"})
+		r := patient().Probe(t.Context(), endpointsOf(fakes), Credentials{User: "ops"})
 		if m := r.Members[1]; m.Read != c.read || m.Problem != c.problem || !strings.HasPrefix(m.Detail, c.detail) {
 			t.Errorf("%s reads %+v", name, m)
 		}
@@ -204,6 +204,7 @@ func TestAuthenticationIsToldOrInferred(t *testing.T) {
 		"no answer, not nobody": {func(f *fakeMember) { f.hang["AuthStatus"] = true }, Credentials{}, guard.Unknown},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			fakes := newFakes(t, 1)
 			c.arrange(fakes[0])
 			if r := quick().Probe(t.Context(), endpointsOf(fakes), c.who); r.Auth != c.want {

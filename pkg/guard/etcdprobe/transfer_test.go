@@ -17,13 +17,13 @@ import (
 func TestET01_MoveLeaderReachesOneMemberOnly(t *testing.T) {
 	fakes := newFakes(t, 3)
 	e := endpointsOf(fakes)
-	if err := quick().MoveLeader(t.Context(), e[0], Credentials{}, guard.ID(fakeID(2))); err != nil {
+	if err := patient().MoveLeader(t.Context(), e[0], Credentials{}, guard.ID(fakeID(2))); err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Equal(fakes[0].targets, []uint64{fakeID(2)}) {
 		t.Errorf("the leader was asked to move to %x", fakes[0].targets)
 	}
-	err := quick().MoveLeader(t.Context(), e[1], Credentials{}, guard.ID(fakeID(2)))
+	err := patient().MoveLeader(t.Context(), e[1], Credentials{}, guard.ID(fakeID(2)))
 	if !errors.Is(err, ErrNotLeader) {
 		t.Errorf("a follower gives %v, want ErrNotLeader", err)
 	}
@@ -36,7 +36,7 @@ func TestET02_EachMoveHasAConnectionOfItsOwn(t *testing.T) {
 	fakes := newFakes(t, 1)
 	e := endpointsOf(fakes)[0]
 	for n := range int32(3) {
-		if err := quick().MoveLeader(t.Context(), e, Credentials{}, 5); err != nil {
+		if err := patient().MoveLeader(t.Context(), e, Credentials{}, 5); err != nil {
 			t.Fatal(err)
 		}
 		if got := fakes[0].accepted.Load(); got != n+1 {
@@ -63,10 +63,11 @@ func TestET03_EveryWayAMoveFailsHasItsName(t *testing.T) {
 		"login not answered": {func(f *fakeMember) { f.auth = true; f.hang["Authenticate"] = true }, Credentials{"ops", "secret"}, ErrUnreachable},
 	} {
 		t.Run(name, func(t *testing.T) {
+			t.Parallel()
 			fakes := newFakes(t, 1)
 			c.arrange(fakes[0])
 			p := quick()
-			p.MoveTimeout = time.Second
+			p.MoveTimeout = 3 * time.Second
 			err := p.MoveLeader(t.Context(), endpointsOf(fakes)[0], c.who, 5)
 			if !errors.Is(err, c.want) {
 				t.Fatalf("error %v, want %v", err, c.want)
@@ -94,16 +95,16 @@ func TestET03_BrokenConnectionIsNotUnreachable(t *testing.T) {
 	e := endpointsOf(fakes)[0]
 	fakes[0].hang["MoveLeader"] = true
 	ended := make(chan error)
-	go func() { ended <- quick().MoveLeader(context.WithoutCancel(t.Context()), e, Credentials{}, 5) }()
+	go func() { ended <- patient().MoveLeader(context.WithoutCancel(t.Context()), e, Credentials{}, 5) }()
 	eventually(t, func() bool { return fakes[0].called("MoveLeader") == 1 }, "the move did not arrive")
 	fakes[0].stop() // and the address refuses connections from here on
 	if err := <-ended; !errors.Is(err, ErrTransferTimeout) || errors.Is(err, ErrUnreachable) {
 		t.Errorf("a connection that broke gives %v, want ErrTransferTimeout", err)
 	}
-	if err := quick().MoveLeader(t.Context(), e, Credentials{}, 5); !errors.Is(err, ErrUnreachable) {
+	if err := patient().MoveLeader(t.Context(), e, Credentials{}, 5); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("a refused connection gives %v, want ErrUnreachable", err)
 	}
-	p := quick()
+	p := patient()
 	p.MoveTimeout = 200 * time.Millisecond
 	if err := p.MoveLeader(t.Context(), Endpoint{Address: blackHole(t)}, Credentials{}, 5); !errors.Is(err, ErrUnreachable) {
 		t.Errorf("a silent address gives %v, want ErrUnreachable", err)
@@ -118,13 +119,13 @@ func TestET03_OnlyAReadingTellsWhoLeads(t *testing.T) {
 	fakes := newFakes(t, 3)
 	e := endpointsOf(fakes)
 	fakes[0].fail["MoveLeader"] = rpctypes.ErrGRPCTimeout
-	if err := quick().MoveLeader(t.Context(), e[0], Credentials{}, guard.ID(fakeID(1))); !errors.Is(err, ErrTransferTimeout) {
+	if err := patient().MoveLeader(t.Context(), e[0], Credentials{}, guard.ID(fakeID(1))); !errors.Is(err, ErrTransferTimeout) {
 		t.Fatalf("error %v", err)
 	}
 	for _, f := range fakes {
 		f.set(func(m *fakeMember) { m.status.Leader, m.status.RaftTerm = fakeID(1), 8 })
 	}
-	r := quick().Probe(t.Context(), e, Credentials{})
+	r := patient().Probe(t.Context(), e, Credentials{})
 	s := guard.Snapshot{Members: r.Members}
 	if s.LeaderIndex() != 1 || s.AgreedTerm() != 8 {
 		t.Errorf("leader index %d in term %d", s.LeaderIndex(), s.AgreedTerm())
@@ -136,7 +137,7 @@ func TestLeadsIsTheMembersOwnWord(t *testing.T) {
 	e := endpointsOf(fakes)
 	fakes[2].status.Leader = 0
 	for i, want := range []guard.Answer{guard.Yes, guard.No, guard.No} {
-		if got := quick().Leads(t.Context(), e[i], Credentials{}); got != want {
+		if got := patient().Leads(t.Context(), e[i], Credentials{}); got != want {
 			t.Errorf("member %d leads: %v, want %v", i, got, want)
 		}
 		if n := fakes[i].called("Status"); n != 1 {
@@ -150,10 +151,10 @@ func TestLeadsIsTheMembersOwnWord(t *testing.T) {
 	}
 	withAuth(fakes)
 	fakes[0].statusNeedsUser = true
-	if got := quick().Leads(t.Context(), e[0], Credentials{"ops", "secret"}); got != guard.Yes {
+	if got := patient().Leads(t.Context(), e[0], Credentials{"ops", "secret"}); got != guard.Yes {
 		t.Errorf("with a login: %v, want yes", got)
 	}
-	if got := quick().Leads(t.Context(), e[0], Credentials{"ops", "guess"}); got != guard.Unknown {
+	if got := patient().Leads(t.Context(), e[0], Credentials{"ops", "guess"}); got != guard.Unknown {
 		t.Errorf("with a failed login: %v, want unknown", got)
 	}
 }
