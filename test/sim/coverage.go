@@ -1,51 +1,118 @@
 package sim
 
-import "github.com/etcdroll/etcdroll/pkg/fn/roll"
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/etcdroll/etcdroll/pkg/fn/roll"
+	"github.com/etcdroll/etcdroll/pkg/guard"
+)
+
+// tally counts by name.
+type tally map[string]int
+
+func (t tally) add(o tally) {
+	for k, n := range o {
+		t[k] += n
+	}
+}
+
+func (t tally) table(title string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n%s:", title)
+	for _, k := range slices.Sorted(maps.Keys(t)) {
+		fmt.Fprintf(&b, "\n  %9d  %s", t[k], k)
+	}
+	return b.String()
+}
 
 // coverage counts what the walks met.
 type coverage struct {
 	walks, ticks, runs, writes, conflicts int
 
-	rules, reasons, gates, ends, counts map[string]int
-	mostWrites, mostTicks               map[int]int // by replicas, of a tail
+	rules, reasons, gates, ends, counts tally
+	mostWrites, mostTicks               map[int]int // by replicas, in a tail
 }
 
 func newCoverage() *coverage {
 	return &coverage{
-		rules: map[string]int{}, reasons: map[string]int{}, gates: map[string]int{}, ends: map[string]int{}, counts: map[string]int{},
+		rules: tally{}, reasons: tally{}, gates: tally{}, ends: tally{}, counts: tally{},
 		mostWrites: map[int]int{}, mostTicks: map[int]int{},
 	}
 }
 
-// first notes a decision that asked for more.
-func (c *coverage) first(roll.Decision) { c.runs++ }
-
 // final notes a decision that was acted upon.
-func (c *coverage) final(_ *roll.Observed, d roll.Decision) {
+func (c *coverage) final(d roll.Decision) {
+	c.runs++
 	c.rules[d.Rule]++
 	c.reasons[string(d.Reason)]++
-	for _, f := range d.Verdict {
-		if f.Closed() {
-			c.gates[string(f.Gate)]++
+	for i := range d.Verdict {
+		if d.Verdict[i].Closed() {
+			c.gates[string(d.Verdict[i].Gate)]++
 		}
 	}
 }
 
-// add merges another walk's counts.
+// add merges the counts of other walks.
 func (c *coverage) add(o *coverage) {
 	c.walks += o.walks
 	c.ticks += o.ticks
 	c.runs += o.runs
 	c.writes += o.writes
 	c.conflicts += o.conflicts
-	for _, pair := range [][2]map[string]int{{c.rules, o.rules}, {c.reasons, o.reasons}, {c.gates, o.gates}, {c.ends, o.ends}, {c.counts, o.counts}} {
-		for k, n := range pair[1] {
-			pair[0][k] += n
+	c.rules.add(o.rules)
+	c.reasons.add(o.reasons)
+	c.gates.add(o.gates)
+	c.ends.add(o.ends)
+	c.counts.add(o.counts)
+	for n, most := range o.mostWrites {
+		c.mostWrites[n] = max(c.mostWrites[n], most)
+	}
+	for n, most := range o.mostTicks {
+		c.mostTicks[n] = max(c.mostTicks[n], most)
+	}
+}
+
+// unreachable is what no walk can meet, and why.
+var unreachable = map[string]string{
+	string(roll.ReasonLeaderUnknown): "LeaderAgreed objects first; the rule behind it is a second net",
+	string(roll.ReasonNoCandidate):   "CaughtUp and LinearizableRead object first; the rule behind them is a second net",
+	string(guard.StatusCurrent):      "a stale status is waited for before any gate is asked",
+}
+
+// unreached are the rules, reasons and gates that no walk has met.
+func (c *coverage) unreached() []string {
+	var missing []string
+	look := func(kind, name string, n int) {
+		if n == 0 && unreachable[name] == "" {
+			missing = append(missing, kind+" "+name)
 		}
 	}
-	for _, pair := range [][2]map[int]int{{c.mostWrites, o.mostWrites}, {c.mostTicks, o.mostTicks}} {
-		for k, n := range pair[1] {
-			pair[0][k] = max(pair[0][k], n)
-		}
+	for _, name := range roll.Rules() {
+		look("rule", name, c.rules[name])
 	}
+	for _, text := range roll.Reasons {
+		look("reason", string(text.Reason), c.reasons[string(text.Reason)])
+	}
+	for _, about := range guard.Gates() {
+		look("objection of gate", string(about.Gate), c.gates[string(about.Gate)])
+	}
+	return missing
+}
+
+// String is the report.
+func (c *coverage) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d walks, %d ticks, %d decisions, %d writes, %d conflicts", c.walks, c.ticks, c.runs, c.writes, c.conflicts)
+	b.WriteString(c.rules.table("rules"))
+	b.WriteString(c.reasons.table("reasons"))
+	b.WriteString(c.gates.table("objections by gate"))
+	b.WriteString(c.ends.table("ends with faults over"))
+	b.WriteString(c.counts.table("drift and exceptions"))
+	for _, n := range slices.Sorted(maps.Keys(c.mostTicks)) {
+		fmt.Fprintf(&b, "\n%d replicas: at rest after at most %d ticks (bound %d) and %d writes (bound %d)", n, c.mostTicks[n], tailTicks(n), c.mostWrites[n], tailWrites(n))
+	}
+	return b.String()
 }

@@ -111,7 +111,6 @@ func (w *world) perform(f *function) {
 
 func (w *world) decideFirst(f *function) {
 	f.decision = w.next(f.obs)
-	w.seen.first(f.decision)
 	if !f.decision.Wants.Any() || w.goes(hastyCaller) {
 		w.settle(f)
 		return
@@ -143,7 +142,7 @@ func (w *world) decideAgain(f *function) {
 
 // settle takes the decision as final and turns to what it asks for.
 func (w *world) settle(f *function) {
-	w.seen.final(&f.obs, f.decision)
+	w.seen.final(f.decision)
 	w.judgeDecision(f)
 	d := f.decision
 	f.seq = f.obs.Record.Seq

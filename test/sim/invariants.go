@@ -27,6 +27,10 @@ const (
 	i10     = "I10"
 )
 
+// unfencedTemplate is the one exception to I3: without the admission policy
+// somebody changed the template while the set was open.
+const unfencedTemplate = "I3 exception: template changed while open, without the fence"
+
 // violation is a broken invariant.
 type violation struct {
 	invariant string
@@ -82,7 +86,7 @@ func (l *ledger) taken(w *world, i int, e *episode) {
 	if len(e.taken) > 1 {
 		switch {
 		case e.templated && !w.fenced:
-			w.count("I3 exception: template changed while open, without the fence")
+			w.count(unfencedTemplate)
 		default:
 			w.breaks(i3, "pods %v were replaced in one episode opened for %d", e.taken, e.index)
 		}

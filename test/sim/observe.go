@@ -40,9 +40,6 @@ func (w *world) readPods(f *function) {
 		return
 	}
 	f.phase = decideFirst
-	if w.podsFirst && f.phase == decideFirst {
-		f.set, f.readAt = w.set, w.tick
-	}
 	w.observe(f)
 }
 

@@ -10,6 +10,9 @@ import (
 // tale is the timeline of one walk, one line per event.
 type tale struct{ lines []string }
 
+// last gives the end of the timeline.
+func (t *tale) last(n int) []string { return t.lines[max(0, len(t.lines)-n):] }
+
 // telling guards every call whose arguments cost something: a walk without a
 // listener formats nothing.
 func (w *world) telling() bool { return w.tale != nil }
@@ -51,7 +54,7 @@ func askName(a roll.Ask) string {
 	return "look"
 }
 
-// tellState is the world in one line, told when it changed.
+// state is the world in one line.
 func (w *world) state() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "set rv%d gen%d/%d partition %d template %s current %s update %s |", w.set.rv, w.set.seenGen, w.set.gen, w.set.partition,
@@ -91,7 +94,7 @@ func podState(p *pod) string {
 	return fmt.Sprintf("r%d pending", p.revision)
 }
 
-// describe is the profile in words, at the head of a timeline.
+// String is the profile in words, at the head of a timeline.
 func (p profile) String() string {
 	return fmt.Sprintf("replicas %d, strategy %d, management %d, unavailable budget %v, fenced %v, may delete %v, functions %d, beginning %d, calm %v, slowness %d",
 		p.replicas, p.strategy, p.management, p.budgeted, p.fenced, p.mayDelete, p.functions, p.begin, p.calm, p.slowness)

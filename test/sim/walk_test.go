@@ -1,62 +1,98 @@
 package sim
 
 import (
-	"fmt"
+	"flag"
 	"os"
-	"sort"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 )
 
+var ticks = flag.Int("sim.ticks", 0, "simulate at least this many ticks in TestAtScale")
+
+// TestRandomWalks is the proof that make test runs: 20,000 walks, or
+// SIM_WALKS of them.
 func TestRandomWalks(t *testing.T) {
-	walks := 20000
+	walks := 20_000
 	if testing.Short() {
-		walks = 1000
+		walks = 1_000
 	}
-	if s := os.Getenv("SIM_WALKS"); s != "" {
-		walks, _ = strconv.Atoi(s)
+	if text := os.Getenv("SIM_WALKS"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil {
+			t.Fatalf("SIM_WALKS: %v", err)
+		}
+		walks = n
 	}
-	start := time.Now()
-	seen, failures := fleet(1, walks, theProduct(), 20)
-	t.Logf("%d walks, %d ticks, %d runs, %d writes in %s", seen.walks, seen.ticks, seen.runs, seen.writes, time.Since(start))
-	for _, m := range []map[string]int{seen.rules, seen.reasons, seen.gates, seen.ends, seen.counts} {
-		t.Log(table(m))
-	}
-	t.Log(seen.mostTicks, seen.mostWrites)
-	for _, f := range failures {
-		t.Errorf("seed %d: %s at tick %d: %s", f.seed, f.broken.invariant, f.broken.tick, f.broken.text)
+	began := time.Now()
+	seen, failures := fleet(1, walks, theProduct(), 5)
+	t.Logf("%s\nin %s", seen, time.Since(began).Round(time.Second))
+	report(t, failures)
+	if walks >= 5_000 && len(failures) == 0 {
+		for _, missing := range seen.unreached() {
+			t.Errorf("never met: %s", missing)
+		}
 	}
 }
 
+// report tells each failure, and the timeline of the first.
+func report(t *testing.T, failures []result) {
+	t.Helper()
+	for i, f := range failures {
+		t.Errorf("seed %d broke %s at tick %d: %s\n  replay: SIM_SEED=%d go test ./test/sim -run TestReplay -v", f.seed, f.broken.invariant, f.broken.tick, f.broken.text, f.seed)
+		if i == 0 {
+			again := walk(f.seed, theProduct(), true)
+			t.Logf("%s\n%s", again.about, strings.Join(again.tale.last(80), "\n"))
+		}
+	}
+}
+
+// TestReplay walks the seed in SIM_SEED again and tells its timeline.
 func TestReplay(t *testing.T) {
-	s := os.Getenv("SIM_SEED")
-	if s == "" {
+	text := os.Getenv("SIM_SEED")
+	if text == "" {
 		t.Skip("set SIM_SEED to replay a walk")
 	}
-	seed, err := strconv.ParseUint(s, 10, 64)
+	seed, err := strconv.ParseUint(text, 10, 64)
 	if err != nil {
-		t.Fatal(err)
+		t.Fatalf("SIM_SEED: %v", err)
 	}
 	r := walk(seed, theProduct(), true)
-	fmt.Println(r.about)
-	fmt.Println(strings.Join(r.tale.lines, "\n"))
-	fmt.Println("end:", r.end)
+	t.Logf("%s\n%s\nend: %s", r.about, strings.Join(r.tale.lines, "\n"), r.end)
 	if r.broken != nil {
-		t.Fatalf("%s: %s", r.broken.invariant, r.broken.text)
+		t.Errorf("broke %s at tick %d: %s", r.broken.invariant, r.broken.tick, r.broken.text)
 	}
 }
 
-func table(m map[string]int) string {
-	var keys []string
-	for k := range m {
-		keys = append(keys, k)
+// TestTheSameSeedIsTheSameWalk: a failing seed can be replayed.
+func TestTheSameSeedIsTheSameWalk(t *testing.T) {
+	for seed := range uint64(40) {
+		a, b := walk(seed, theProduct(), true), walk(seed, theProduct(), true)
+		if x, y := strings.Join(a.tale.lines, "\n"), strings.Join(b.tale.lines, "\n"); x != y {
+			t.Fatalf("seed %d: two walks differ", seed)
+		}
+		if quiet := walk(seed, theProduct(), false); quiet.end != a.end || quiet.seen.ticks != a.seen.ticks {
+			t.Fatalf("seed %d: telling the walk changes it", seed)
+		}
 	}
-	sort.Strings(keys)
-	var b strings.Builder
-	for _, k := range keys {
-		fmt.Fprintf(&b, "\n  %9d  %s", m[k], k)
+}
+
+// TestAtScale goes on until -sim.ticks have passed, on seeds of its own.
+func TestAtScale(t *testing.T) {
+	if *ticks == 0 {
+		t.Skip("run with -args -sim.ticks=10000000, or make sim TICKS=10000000")
 	}
-	return b.String()
+	const first, batch = 1_000_000, 2_000
+	total, began := newCoverage(), time.Now()
+	for from := uint64(first); total.ticks < *ticks && !t.Failed(); from += batch {
+		seen, failures := fleet(from, batch, theProduct(), 5)
+		total.add(seen)
+		report(t, failures)
+	}
+	rate := float64(total.ticks) / time.Since(began).Seconds()
+	t.Logf("%s\n%.0f ticks a second, %.0f times as fast as time", total, rate, rate*tickLength.Seconds())
+	for _, missing := range total.unreached() {
+		t.Errorf("never met: %s", missing)
+	}
 }

@@ -61,7 +61,6 @@ type decide struct {
 	unfenced    bool            // write whatever the resourceVersion
 	unasked     bool            // skip the last question before a release
 	unannounced bool            // make the call although the announcing write lost
-	podsFirst   bool            // read the pods before the set
 	skip        map[string]bool // invariants not judged
 	shape       func(*profile)  // narrows the worlds that are walked
 }

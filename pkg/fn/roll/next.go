@@ -35,6 +35,16 @@ var rules = []rule{
 	{"the next pod is released", nextPod},
 }
 
+// Rules lists the names of the rules in their order, for reports of which of
+// them were met.
+func Rules() []string {
+	names := make([]string, 0, len(rules))
+	for _, r := range rules {
+		names = append(names, r.name)
+	}
+	return names
+}
+
 // Next decides what to do with the set. It is total: any observation, however
 // broken, gets a decision, and a decision made without a reading is never
 // more disruptive than one made with it.
