@@ -152,11 +152,16 @@ func (w *world) replenish(s *set, pods *[mostMembers]pod, plan *syncPlan, curren
 			if ordered {
 				return false
 			}
-		case ordered && (p.terminating || !p.running || !p.ready):
+		case ordered && !w.available(p):
 			return false
 		}
 	}
 	return true
+}
+
+// available is Ready for minReadySeconds, and not terminating.
+func (w *world) available(p *pod) bool {
+	return p.usable() && p.running && w.at(w.tick).Sub(w.stamp(p.readyChange)) >= w.minReady
 }
 
 func (w *world) update(s *set, pods *[mostMembers]pod, plan *syncPlan) {
@@ -184,7 +189,7 @@ func (w *world) updateSerially(s *set, pods *[mostMembers]pod, plan *syncPlan) {
 			plan.take(i, s)
 			return
 		}
-		if !p.usable() {
+		if !w.available(p) {
 			return
 		}
 	}
@@ -192,7 +197,7 @@ func (w *world) updateSerially(s *set, pods *[mostMembers]pod, plan *syncPlan) {
 
 func (w *world) updateOrdered(s *set, pods *[mostMembers]pod, plan *syncPlan) {
 	for i := range s.replicas {
-		if !pods[i].usable() {
+		if !w.available(&pods[i]) {
 			return
 		}
 	}
@@ -209,7 +214,7 @@ func (w *world) updateOrdered(s *set, pods *[mostMembers]pod, plan *syncPlan) {
 func (w *world) updateParallel(s *set, pods *[mostMembers]pod, plan *syncPlan) {
 	down, downOld := 0, 0
 	for i := range s.replicas {
-		if p := &pods[i]; !p.usable() {
+		if p := &pods[i]; !w.available(p) {
 			down++
 			revision := p.revision
 			if !p.exists {
@@ -224,13 +229,13 @@ func (w *world) updateParallel(s *set, pods *[mostMembers]pod, plan *syncPlan) {
 		return
 	}
 	for i := s.replicas - 1; i >= s.partition; i-- {
-		if p := &pods[i]; p.exists && p.revision != s.template && !p.ready && !p.terminating {
+		if p := &pods[i]; p.exists && p.revision != s.template && !w.available(p) && !p.terminating {
 			plan.take(i, s)
 		}
 	}
 	budget := s.maxUnavailable - down
 	for i := s.replicas - 1; i >= s.partition && budget > 0; i-- {
-		if p := &pods[i]; p.revision != s.template && p.usable() {
+		if p := &pods[i]; p.revision != s.template && w.available(p) {
 			plan.take(i, s)
 			budget--
 		}

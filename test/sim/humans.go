@@ -30,6 +30,11 @@ func (w *world) humans() {
 	if w.isOpen() && w.goes(foreignLock) {
 		w.foreignPartition(w.n())
 	}
+	if w.goes(loseRecord) && w.set.record != nil {
+		w.tellIf("somebody replaces the set without our annotations")
+		w.set.record, w.set.status = nil, roll.Status{}
+		w.set.rv++
+	}
 	if !w.fenced && w.goes(foreignOpen) {
 		w.foreignPartition(w.IntN(w.n()))
 	}

@@ -48,10 +48,7 @@ func (w *world) observe(f *function) {
 	s := &f.set
 	o := &f.obs
 	*o = roll.Observed{Ask: f.ask, Status: s.status, Paused: s.paused, Release: s.release, ResumeToken: s.resume, ClaimsPartition: s.claims}
-	o.Now = w.at(f.readAt)
-	if w.coarse {
-		o.Now = o.Now.Truncate(time.Second)
-	}
+	o.Now = w.clock(f.readAt)
 	if s.record != nil {
 		o.Record = w.stored_(*s.record)
 	}
@@ -61,7 +58,10 @@ func (w *world) observe(f *function) {
 		Generation: s.gen, ObservedGeneration: s.seenGen,
 		Strategy: w.strategy, Management: w.management, MaxUnavailable: s.maxUnavailable,
 		Replicas: s.replicas, StatusReplicas: s.counted, Partition: s.partition,
-		CurrentRevision: revisionName(s.current), UpdateRevision: revisionName(s.update),
+		CurrentRevision: revisionName(s.current), UpdateRevision: revisionName(s.update), MinReady: w.minReady,
+	}
+	if w.overridden {
+		o.Overrides = softOverrides(o.Set.UpdateRevision)
 	}
 	if w.strategy == guard.OnDelete {
 		o.Set.Partition = 0
@@ -75,6 +75,27 @@ func (w *world) observe(f *function) {
 	if f.truly {
 		w.weather.onObjects(o)
 	}
+}
+
+// clock is what the API server says it is.
+func (w *world) clock(tick int) time.Time {
+	now := w.at(tick)
+	if w.skewed {
+		now = now.Add(time.Duration(w.between(-8, 8)) * tickLength)
+	}
+	if w.coarse {
+		now = now.Truncate(time.Second)
+	}
+	return now
+}
+
+// softOverrides is somebody in a hurry.
+func softOverrides(revision string) []guard.Override {
+	var list []guard.Override
+	for _, g := range []guard.Gate{guard.Soaked, guard.TermStable, guard.Headroom, guard.DisruptionBudget, guard.TemplateLint} {
+		list = append(list, guard.Override{Gate: g, Revision: revision, Until: epoch.Add(24 * time.Hour), Reason: "in a hurry"})
+	}
+	return list
 }
 
 // stored_ passes the record through its annotation in some walks.

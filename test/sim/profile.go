@@ -34,6 +34,7 @@ const (
 	humanPause
 	foreignLock
 	foreignOpen
+	loseRecord
 	oddWeather
 	faultKinds
 )
@@ -41,13 +42,13 @@ const (
 // usual is how likely each fault is: per tick for what happens in the world,
 // per occasion for what goes wrong with a call or an event.
 var usual = [faultKinds]float64{
-	dropEvent: 0.25, doubleEvent: 0.15, delayEvent: 0.25,
+	dropEvent: 0.2, doubleEvent: 0.15, delayEvent: 0.25,
 	killFunction: 0.03, pauseFunction: 0.12, staleRead: 0.03, loseResponse: 0.04,
 	flakyProbe: 0.03, splitProbe: 0.15, hastyCaller: 0.1,
 	evictPod: 0.005, failPod: 0.002, loseNode: 0.001, restartContainer: 0.003,
-	driftLeader: 0.01, failMove: 0.3, lateMove: 0.2,
+	driftLeader: 0.01, failMove: 0.35, lateMove: 0.2,
 	stopController: 0.004, lagController: 0.3, stallController: 0.05,
-	changeTemplate: 0.006, humanPause: 0.002, foreignLock: 0.006, foreignOpen: 0.001,
+	changeTemplate: 0.006, humanPause: 0.002, foreignLock: 0.006, foreignOpen: 0.001, loseRecord: 0.001,
 	oddWeather: 0.003,
 }
 
@@ -76,7 +77,10 @@ type profile struct {
 	calm       bool // nothing goes wrong and the template is good
 	coarse     bool // the clock we are told has whole seconds
 	stored     bool // the record goes through JSON, as in the annotation
-	slowness   int  // scales how long pods take
+	skewed     bool // API servers disagree about the time by up to two seconds
+	overridden bool // somebody overrides the soft gates
+	minReady   time.Duration
+	slowness   int // scales how long pods take
 	limits     guard.Limits
 	rough      int // ticks with faults, before the fault-free tail
 	rates      [faultKinds]float64
@@ -109,6 +113,8 @@ func newProfile(d dice) profile {
 		calm:       d.chance(0.08),
 		coarse:     d.chance(0.5),
 		stored:     d.chance(0.03),
+		skewed:     d.chance(0.15),
+		overridden: d.chance(0.1),
 		slowness:   d.between(1, 3),
 		limits:     simulatedLimits(),
 		rough:      d.between(150, 450),
@@ -118,6 +124,9 @@ func newProfile(d dice) profile {
 	}
 	if d.chance(0.4) {
 		p.management = guard.Parallel
+	}
+	if d.chance(0.2) {
+		p.minReady = 5 * time.Second
 	}
 	p.limits.AllowDowntime = p.replicas == 1
 	if d.chance(0.1) {
@@ -136,7 +145,7 @@ func (p profile) drawRates(d dice) [faultKinds]float64 {
 	}
 	for f := range faultKinds {
 		if strength := [...]float64{0, 0, 0.4, 1, 1, 2.5}[d.IntN(6)]; strength > 0 {
-			rates[f] = min(0.6, usual[f]*strength)
+			rates[f] = min(0.85, usual[f]*strength)
 		}
 	}
 	return rates

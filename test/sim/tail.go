@@ -7,8 +7,8 @@ import (
 
 // The bounds of a tail, linear in replicas: I5 in figures. Times are those of
 // the simulated limits.
-func tailTicks(n int) int  { return 400 + 300*n }
-func tailWrites(n int) int { return 20 + 12*n }
+func tailTicks(n int) int  { return 300 + 100*n }
+func tailWrites(n int) int { return 12 + 4*n }
 
 // tail is the time after the last fault. The set converges and locks, or
 // halts with a reason, or is blocked by something time does not heal. In the

@@ -94,6 +94,8 @@ func (w *world) beginSet() {
 	case convergedSet:
 		w.set.record = &roll.Record{UID: setUID, Seq: 4, Target: revisionName(0), Generation: 1, Done: true}
 		w.set.status = roll.Status{Phase: roll.PhaseConverged, ConvergedRevision: revisionName(0), ConvergedToken: "r0"}
+	case adoptedLocked:
+		w.set.partition += 2 * w.IntN(2) // more than enough is locked too
 	case adoptedOpen:
 		w.set.partition = 0
 	case halfRolled:
