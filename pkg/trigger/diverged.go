@@ -128,6 +128,9 @@ func pace(set SetView, a Assessment) (State, Pace) {
 		return Idle, Never
 	case a.Reason == BecauseStatusIsStale:
 		return Active, Heartbeat
+	case isHalted(set) && !resumeMatches(set) && a.Outdated == 0:
+		// Somebody has mended it. It is marked once its members are well, and no change of ours tells when that is.
+		return Halted, unless(unfinished, Backoff)
 	case isHalted(set) && !resumeMatches(set):
 		return Halted, unless(unfinished, OnChange)
 	case set.Paused:

@@ -77,7 +77,7 @@ func TestAssess(t *testing.T) {
 		"halted, to be resumed":                      {func(w *world) { halted(w); w.set.Resume = "b-7" }, Active, Heartbeat, BecauseResumeWanted},
 		"halted, another resumed":                    {func(w *world) { halted(w); w.set.Resume = "a-1" }, Halted, OnChange, BecausePodIsOutdated},
 		"halted, new template":                       {func(w *world) { halted(w); w.set.UpdateRevision = "c" }, Active, Heartbeat, BecausePodIsOutdated},
-		"halted, now all on target":                  {func(w *world) { halted(w); w.pods = podsAt("b", "b", "b") }, Halted, OnChange, BecauseNotMarked},
+		"halted, now all on target":                  {func(w *world) { halted(w); w.pods = podsAt("b", "b", "b") }, Halted, Backoff, BecauseNotMarked},
 		"halted and paused":                          {func(w *world) { halted(w); w.set.Paused = true }, Halted, OnChange, BecausePodIsOutdated},
 		"old halt, converged since":                  {func(w *world) { w.set.HaltedRevision = "old" }, Idle, Never, ""},
 		"paused":                                     {paused, Paused, OnChange, BecausePodIsOutdated},

@@ -75,6 +75,22 @@ func TestOneLostAnswerPastTheDeadlineIsForgotten(t *testing.T) {
 	}
 }
 
+// Somebody has deleted the broken pod by hand. Nothing changes when its soak
+// ends, so the halted set must be waited for until it can be marked.
+func TestSS01_AHaltedSetThatWasMendedIsWaitedFor(t *testing.T) {
+	o := with(healthy(3, 0), updated(0, 1, 2), func(o *Observed) {
+		o.Set.CurrentRevision = newRev
+		o.Status = Status{Phase: PhaseHalted, HaltedRevision: newRev, HaltID: "h", Reason: ReasonDeleteNeeded}
+		o.Pods[2].ReadyChanged = noon.Add(-time.Second)
+	})
+	if d := Next(o); d.Outcome != Waiting || d.Write != nil || d.After <= 0 {
+		t.Errorf("while it soaks: %s", Describe(d))
+	}
+	if d := Next(with(o, later(time.Minute))); d.Outcome != Converged || d.Write.Status.HaltID != "" {
+		t.Errorf("after: %s", Describe(d))
+	}
+}
+
 func TestET13_AnAlarmInMidStepHalts(t *testing.T) {
 	o := with(rolledOne(), later(61*time.Second), func(o *Observed) {
 		o.Alarms = []guard.Alarm{{Member: 101, Kind: guard.AlarmNoSpace, Text: "NOSPACE"}}

@@ -35,10 +35,9 @@ func converging(v *view) (Decision, bool) {
 	if !verdict.Only(guard.HealthGates...).Open() {
 		return Decision{}, false
 	}
+	// A halted set is waited for as well: nothing changes at the end of the soak
+	// that would make anybody ask again.
 	if soak := verdict.Get(guard.Soaked); soak.Closed() {
-		if v.halted() {
-			return Decision{}, false
-		}
 		return v.wait(ReasonSoaking, -1, v.soakLeft(), soak.Measured), true
 	}
 	if !v.promoted() {
