@@ -26,6 +26,7 @@ func TestI10_AnIdleSetCostsNothing(t *testing.T) {
 	t.Cleanup(between.Stop)
 	s.part(place.Trigger(between.URL))
 	s.settled()
+	answered(t, between)
 	from, sent := time.Now(), len(between.Events())
 	s.mark = s.observer.Mark()
 	time.Sleep(idleFor) // the time itself is what is measured
@@ -47,5 +48,20 @@ func TestI10_AnIdleSetCostsNothing(t *testing.T) {
 	s.must(err)
 	if !slices.ContainsFunc(all, func(e audit.Entry) bool { return e.Write() && e.Object.Resource == "statefulsets" }) {
 		t.Error("the audit log does not even have the write that marked the set")
+	}
+}
+
+// answered waits until nothing is under way: the function tells of its last step
+// after it has written it, and answers after that.
+func answered(t *testing.T, r *relay.Relay) {
+	t.Helper()
+	for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
+		open := slices.ContainsFunc(r.Events(), func(e relay.Event) bool { return e.Status == 0 && e.Failed == "" })
+		switch {
+		case !open:
+			return
+		case time.Now().After(deadline):
+			t.Fatal("an event is not answered within 30 s")
+		}
 	}
 }

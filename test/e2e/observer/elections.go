@@ -130,8 +130,12 @@ func (r *Report) leaders(line []change, l leaders) {
 				r.Led = append(r.Led, fmt.Sprintf("pod %d was deleted while its member led", c.pod.Index))
 			}
 			pods[c.pod.Index] = *c.pod
-		case c.after && c.set.Partition != partition && !c.set.Locked() && l.leads(c.set.Partition, c.set.At):
-			r.Led = append(r.Led, fmt.Sprintf("pod %d was released while its member led", c.set.Partition))
+		case c.after && c.set.Partition != partition && !c.set.Locked():
+			for i := c.set.Partition; i < c.set.Replicas; i++ {
+				if pods[i].Revision != c.set.Update && l.leads(i, c.set.At) {
+					r.Led = append(r.Led, fmt.Sprintf("pod %d was released while its member led", i))
+				}
+			}
 		}
 		if c.set != nil {
 			partition = c.set.Partition

@@ -146,6 +146,19 @@ func TestALeadersPodThatGoesIsNoticed(t *testing.T) {
 	}
 }
 
+func TestAReleasedLeaderCountsOnlyIfItsPodCanBeReplaced(t *testing.T) {
+	h := begin()
+	m := h.mark()
+	h.pod(1, "old", "b", true).set(1)
+	if r := h.report(t, m); len(r.Led) != 0 {
+		t.Errorf("on target: %v", r.Led)
+	}
+	h.set(3).pod(1, "old", "a", true).set(0)
+	if r := h.report(t, m); len(r.Led) != 1 {
+		t.Errorf("outdated, below it another index: %v", r.Led)
+	}
+}
+
 func TestTwoAwayAtOneTimeAreNoticed(t *testing.T) {
 	h := begin()
 	m := h.mark()
