@@ -2,7 +2,6 @@ package pod
 
 import (
 	"sync"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -125,11 +124,4 @@ func (b *board) mark(c *container, ready, started bool) {
 			c.ready, c.started = ready, started
 		}
 	})
-}
-
-func since(t metav1.Time) time.Duration {
-	if t.IsZero() {
-		return 0
-	}
-	return time.Since(t.Time)
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
@@ -116,6 +117,9 @@ func (w *Worker) once(ctx context.Context, spec *corev1.Container, c *container,
 	started := metav1.Now()
 	w.setLive(spec.Name, process)
 	defer w.setLive(spec.Name, nil)
+	if !w.postStart(ctx, spec, process) {
+		process.Signal(unix.SIGKILL)
+	}
 	w.board.running(c, id, img.ID, spec.ReadinessProbe == nil && spec.StartupProbe == nil, spec.StartupProbe == nil)
 	w.event(corev1.EventTypeNormal, "Started", "Started container %s", spec.Name)
 	w.supervise(ctx, spec, c, process)

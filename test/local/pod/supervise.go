@@ -4,10 +4,9 @@ import (
 	"context"
 	"time"
 
+	"golang.org/x/sys/unix"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/utils/clock"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/etcdroll/etcdroll/test/local/probe"
 	"github.com/etcdroll/etcdroll/test/local/sandbox"
@@ -67,41 +66,6 @@ func (w *Worker) grace(failed *corev1.Probe) time.Duration {
 		seconds = *failed.TerminationGracePeriodSeconds
 	}
 	return time.Duration(seconds) * time.Second
-}
-
-// preStop runs the hook within the pod's grace; its failure delays nothing.
-func (w *Worker) preStop(ctx context.Context, spec *corev1.Container, process *sandbox.Process) {
-	if spec.Lifecycle == nil || spec.Lifecycle.PreStop == nil {
-		return
-	}
-	hook := spec.Lifecycle.PreStop
-	ctx, cancel := context.WithTimeout(ctx, w.end.left())
-	defer cancel()
-	go func() {
-		select {
-		case <-w.end.overdue:
-		case <-process.Done():
-		case <-ctx.Done():
-		}
-		cancel()
-	}()
-	var err error
-	switch {
-	case hook.Sleep != nil:
-		timer := time.NewTimer(time.Duration(hook.Sleep.Seconds) * time.Second)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-		}
-	case hook.Exec != nil:
-		_, err = process.Exec(ctx, hook.Exec.Command, sandbox.Streams{})
-	case hook.HTTPGet != nil:
-		err = probe.For(&corev1.Probe{ProbeHandler: corev1.ProbeHandler{HTTPGet: hook.HTTPGet}}, spec, w.podIP, nil)(ctx)
-	}
-	if err != nil {
-		w.event(corev1.EventTypeWarning, "FailedPreStopHook", "%v", err)
-	}
 }
 
 // probes are the probes of one run of a container.

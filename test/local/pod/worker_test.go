@@ -11,6 +11,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/etcdroll/etcdroll/test/local/podip"
+	"github.com/etcdroll/etcdroll/test/local/podtool"
 )
 
 func TestStopIsGraceful(t *testing.T) {
@@ -149,4 +150,29 @@ func TestReadinessFollowsItsProbeAndLivenessRestarts(t *testing.T) {
 	if term := s.ContainerStatuses[0].LastTerminationState.Terminated; term == nil || term.ExitCode != 0 {
 		t.Errorf("last state = %+v, want an orderly end after SIGTERM", term)
 	}
+}
+
+func TestHooks(t *testing.T) {
+	dir := corev1.Volume{Name: "data", VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}}
+	failing := tool("c", "pause")
+	failing.Lifecycle = &corev1.Lifecycle{PostStart: &corev1.LifecycleHandler{Exec: &corev1.ExecAction{
+		Command: []string{"tool", podtool.Command, "test", "/data/absent"}}}}
+	r := run(t, "p", corev1.PodSpec{RestartPolicy: corev1.RestartPolicyNever, Volumes: []corev1.Volume{dir}, Containers: []corev1.Container{failing}})
+	if term := r.ended().ContainerStatuses[0].State.Terminated; term == nil || term.ExitCode != 137 {
+		t.Errorf("after a failed postStart hook: %+v", term)
+	}
+	slow := tool("c", "pause")
+	slow.Lifecycle = &corev1.Lifecycle{PreStop: &corev1.LifecycleHandler{Sleep: &corev1.SleepAction{Seconds: 1}}}
+	r = run(t, "q", corev1.PodSpec{Containers: []corev1.Container{slow}})
+	r.untilLog("c", "pausing")
+	began := time.Now()
+	r.worker.Stop(time.Hour)
+	if s := r.ended(); time.Since(began) < time.Second || s.ContainerStatuses[0].State.Terminated.ExitCode != 0 {
+		t.Errorf("ended after %s as %+v, want the preStop second first", time.Since(began), s.ContainerStatuses[0].State)
+	}
+	slow.Lifecycle.PreStop.Sleep.Seconds = 3600
+	r = run(t, "s", corev1.PodSpec{Containers: []corev1.Container{slow}})
+	r.untilLog("c", "pausing")
+	r.worker.Stop(time.Second)
+	r.ended() // the grace bounds the hook
 }

@@ -66,14 +66,16 @@ func TestCompute(t *testing.T) {
 	}
 }
 
+func server(t *testing.T, answer string) (*httptest.Server, string) {
+	t.Helper()
+	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, answer) }))
+	t.Cleanup(s.Close)
+	return s, strings.TrimPrefix(s.URL, "http://")
+}
+
 func TestProxyFollowsItsRoutes(t *testing.T) {
-	server := func(answer string) (*httptest.Server, string) {
-		s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = fmt.Fprint(w, answer) }))
-		t.Cleanup(s.Close)
-		return s, strings.TrimPrefix(s.URL, "http://")
-	}
-	_, one := server("one")
-	gone, two := server("two")
+	_, one := server(t, "one")
+	gone, two := server(t, "two")
 	free, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
