@@ -136,7 +136,9 @@ func TestET39_MaintenanceIsPlannedAround(t *testing.T) {
 	if d := Next(moved); d.Step != StepMove || d.Effect.To != 102 {
 		t.Errorf("the leader is the next victim now: %s", Describe(d))
 	}
-	silent := with(healthy(3, 0), func(o *Observed) { o.Members[1] = guard.Member{Problem: guard.TimedOut, Detail: "Status: deadline exceeded"} })
+	silent := with(healthy(3, 0), func(o *Observed) {
+		o.Members[1] = guard.Member{Problem: guard.TimedOut, Detail: "Status: deadline exceeded"}
+	})
 	if d := Next(silent); d.Outcome != Blocked || !strings.Contains(d.Message, "deadline exceeded") {
 		t.Errorf("a silent member: %s", Describe(d))
 	}
