@@ -100,7 +100,7 @@ var Reasons = []Text{
 	{ReasonAttemptsExhausted, "One pod was tried the allowed number of times for this revision.", "Look at why it came back old or broken, then resume."},
 	{ReasonPartitionContention, "Somebody else keeps setting partition during the roll.", "Let the tool named in the message leave spec.updateStrategy.rollingUpdate.partition alone, then resume."},
 	{ReasonRevisionFlapping, "The template changed too often within an hour without being rolled out.", "Find what rewrites the template, then resume."},
-	{ReasonDeleteNeeded, "A broken pod must be deleted and we have no right to.", "Run the command in the message, or grant the pod-delete component; then resume."},
+	{ReasonDeleteNeeded, "A pod must be deleted and we have no right to.", "Run the command in the message, or grant the pod-delete component; then resume if it is halted."},
 }
 
 // Explain finds the text of a reason; the zero Text when it is not listed.

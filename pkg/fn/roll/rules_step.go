@@ -103,11 +103,16 @@ func nextPod(v *view) (Decision, bool) {
 		return d, true
 	}
 	verdict := v.judge(guard.Plan{Victim: victim})
-	kind, verb := StepRelease, "released"
-	if v.o.Set.Strategy == guard.OnDelete {
-		kind, verb = StepDelete, "deleted"
+	name := v.o.Set.PodName(victim)
+	if v.o.Set.Strategy != guard.OnDelete {
+		return v.take(StepRelease, ReasonReleased, victim, verdict, name+" is released"), true
 	}
-	return v.take(kind, ReasonReleased, victim, verdict, fmt.Sprintf("%s is %s", v.o.Set.PodName(victim), verb)), true
+	v.wants.MayDelete = v.o.MayDelete == guard.Unknown
+	if v.o.MayDelete != guard.Yes {
+		// Blocked, not halted: whoever deletes the pod moves the roll on.
+		return v.block(ReasonDeleteNeeded, victim, nil, fmt.Sprintf("%s is next and we may not delete pods; run: kubectl -n %s delete pod %s", name, v.o.Set.Namespace, name)), true
+	}
+	return v.take(StepDelete, ReasonReleased, victim, verdict, name+" is deleted"), true
 }
 
 // take is the one place where a pod is given up.
