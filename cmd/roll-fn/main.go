@@ -8,6 +8,10 @@ import (
 	"github.com/etcdroll/etcdroll/pkg/fn/serve"
 )
 
+// Set by the linker.
+var version, commit = "dev", "unknown"
+
 func main() {
+	serve.Version = version + " " + commit
 	os.Exit(serve.Main(os.Args[1:], os.Getenv, os.Stdout, os.Stderr, nil))
 }

@@ -66,8 +66,15 @@ func (a *Actor) Act(ctx context.Context, s *Sight, d roll.Decision) (Outcome, er
 			return Outcome{Deed: deed}, err
 		}
 	}
+	if deed == Written && d.Effect.Kind == roll.DeletePod && a.victimLeads(ctx, s, d) {
+		return Outcome{Deed: deed, CallErr: errCameToLead}, nil
+	}
 	return Outcome{Deed: deed, CallErr: a.call(ctx, s, d.Effect)}, nil
 }
+
+// errCameToLead: leadership drifted while the delete was announced. The
+// announcement runs out, and all is planned afresh.
+var errCameToLead = errors.New("not deleted: its member leads, or may, since the announcement")
 
 // victimLeads asks the victim's own member once more, as the last thing
 // before it is given up: leadership may have drifted since the probe. A

@@ -132,6 +132,7 @@ func TestKN12_FailedMoveLeavesTheAnnouncementAndTheChain(t *testing.T) {
 // onDelete makes the world one whose pods are deleted by us.
 func onDelete(w *world) *world {
 	w.set.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
+	w.may = true
 	return w
 }
 
@@ -165,6 +166,15 @@ func TestPodThatChangedIsDeletedOnlyIfNothingThatCountsHasChanged(t *testing.T) 
 		if (len(w.deletes) == 1) != c.want || got.kind() != events.TypeContinue {
 			t.Errorf("%s: deleted %v, %d %s", name, w.deletes, got.code, got.kind())
 		}
+	}
+}
+
+func TestI2_MemberThatCameToLeadDuringTheAnnouncementIsNotDeleted(t *testing.T) {
+	w := onDelete(newWorld(3).outdated())
+	w.before["patch set"] = func() { w.mu.Lock(); defer w.mu.Unlock(); w.leader = 2 }
+	got := post(t, handler(w), diverged(), preferReply)
+	if len(w.patches) != 1 || len(w.deletes) != 0 || got.kind() != events.TypeContinue {
+		t.Errorf("deleted %v, %d %s", w.deletes, got.code, got.kind())
 	}
 }
 

@@ -205,6 +205,24 @@ func TestET35_ET36_MembersAreDialledAtThePodsIPUnderThePodsName(t *testing.T) {
 	}
 }
 
+func TestET34_RotatedCertificateIsUsedFromTheNextLookOn(t *testing.T) {
+	w := secureWorld(t)
+	first, _, err := observer(w).Decide(t.Context(), target, roll.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	cert, key := pair(t, "renewed", noon.Add(time.Hour))
+	w.secrets["etcd-tls"].Data["tls.crt"], w.secrets["etcd-tls"].Data["tls.key"] = cert, key
+	second, _, err := observer(w).Decide(t.Context(), target, roll.Ask{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	name := func(s *Sight) string { return s.endpoints[0].TLS.Certificates[0].Leaf.Subject.CommonName }
+	if name(first) != "etcd" || name(second) != "renewed" {
+		t.Errorf("presented %s, then %s", name(first), name(second))
+	}
+}
+
 func observer(w *world) *Observer {
 	return &Observer{API: w, Members: func(guard.Limits) Members { return w }, Clock: func() time.Time { return w.now }, Log: slog.New(slog.DiscardHandler)}
 }

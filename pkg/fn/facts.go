@@ -115,7 +115,7 @@ func (v *Visit) converged() events.Converged {
 	}
 	for _, i := range slices.Sorted(maps.Keys(r.Pods)) {
 		took := r.Pods[i].Settled.Sub(r.Pods[i].Began)
-		c.Members = append(c.Members, events.MemberTime{Pod: v.Sight.Set.PodName(i), Seconds: took.Seconds()})
+		c.Members = append(c.Members, events.MemberTime{Pod: v.Sight.Set.PodName(i), Seconds: took.Round(time.Millisecond).Seconds()})
 	}
 	return c
 }

@@ -11,6 +11,8 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime/debug"
+	"strings"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -33,7 +35,14 @@ const (
 	quietTime    = 2 * time.Second // without a request before the listener closes
 	shutdownTime = 7 * time.Second // for requests under way after that
 	maxHeader    = 16 << 10
+
+	// The heap is small and mostly garbage after each step; memory counts for
+	// more here than the time to collect it.
+	gcPercent = 50
 )
+
+// Version is what the process says it is, set by main.
+var Version = "dev"
 
 // Main runs the function until a signal ends it and gives the exit code.
 // checkpoint is nil but in tests that end the process between two effects.
@@ -43,18 +52,25 @@ func Main(args []string, getenv func(string) string, out, complaints io.Writer, 
 	case errors.Is(err, flag.ErrHelp):
 		return 0
 	case err != nil:
-		fmt.Fprintf(complaints, "roll-fn: %v\n", err)
-		return 2
+		return fail(complaints, err, 2)
+	}
+	if getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
 	}
 	log := slog.New(slog.NewJSONHandler(complaints, &slog.HandlerOptions{Level: o.LogLevel}))
-	klog.SetSlogLogger(log)
+	klog.SetSlogLogger(log.With("from", "client-go"))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
 	if err := run(ctx, o, log, checkpoint); err != nil {
-		fmt.Fprintf(complaints, "roll-fn: %v\n", err)
-		return 1
+		return fail(complaints, err, 1)
 	}
 	return 0
+}
+
+// fail writes one line, whatever the error holds.
+func fail(to io.Writer, err error, code int) int {
+	fmt.Fprintln(to, "roll-fn: "+strings.Join(strings.Fields(err.Error()), " "))
+	return code
 }
 
 // run listens first and asks for the API server meanwhile: a cold start must
@@ -77,7 +93,7 @@ func run(ctx context.Context, o Options, log *slog.Logger, checkpoint fn.Checkpo
 	if err != nil {
 		return fmt.Errorf("--listen %s: %w", o.Listen, err)
 	}
-	log.Info("listening", "address", listener.Addr().String())
+	log.Info("listening", "address", listener.Addr().String(), "version", Version)
 
 	p := &probes{stopping: stopping}
 	drainer := &handlers.Drainer{Inner: handler, HealthCheck: p.ServeHTTP, QuietPeriod: quietTime}
