@@ -205,5 +205,5 @@ func patient() Prober {
 // quick is a Prober for tests in which time runs out. What else they ask is
 // still answered long before.
 func quick() Prober {
-	return Prober{CallTimeout: 2 * time.Second, CatchUpWindow: 300 * time.Millisecond, PollEvery: 10 * time.Millisecond, MaxLag: 5000}
+	return Prober{CallTimeout: 3 * time.Second, CatchUpWindow: 300 * time.Millisecond, PollEvery: 10 * time.Millisecond, MaxLag: 5000}
 }

@@ -2,7 +2,10 @@ package etcdprobe
 
 import (
 	"errors"
+	"os"
+	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -35,8 +38,8 @@ func TestRealClusterIsReadInFull(t *testing.T) {
 	}
 }
 
-// quickest asserts the time of the best of several probes, since the machine
-// may be busy with other things.
+// quickest asserts the time of the best of several probes, unless the machine
+// is so busy with other things that it says nothing.
 func quickest(t *testing.T, c *realCluster, who Credentials, limit time.Duration) {
 	t.Helper()
 	var took []time.Duration
@@ -45,14 +48,27 @@ func quickest(t *testing.T, c *realCluster, who Credentials, limit time.Duration
 	}
 	slices.Sort(took)
 	t.Logf("probes took %s at best, %s in the middle, %s at worst", took[0], took[len(took)/2], took[len(took)-1])
-	if took[0] > limit {
+	if busy(t) {
+		t.Log("not asserted: the machine is overloaded")
+	} else if took[0] > limit {
 		t.Errorf("the quickest probe took %s, want less than %s", took[0], limit)
 	}
 }
 
+// busy says that more processes want to run than there are processors.
+func busy(t *testing.T) bool {
+	t.Helper()
+	text, err := os.ReadFile("/proc/loadavg")
+	if err != nil {
+		return false
+	}
+	load, err := strconv.ParseFloat(strings.Fields(string(text))[0], 64)
+	return err == nil && load > 4*float64(runtime.NumCPU())
+}
+
 func TestRealMoveLeaderIsSeenByEveryMember(t *testing.T) {
 	c := startCluster(t, three(etcdBinary(t, "v3.6")), nil)
-	p := New(guard.DefaultLimits())
+	p := patient()
 	before := c.untilHealthy(t, Credentials{})
 	from := leader(t, before)
 	to := (from + 1) % 3
@@ -88,7 +104,7 @@ func TestRealET03_MoveThatTimesOutMaySucceedLate(t *testing.T) {
 	from := leader(t, before)
 	to := (from + 1) % 3
 	c.members[to].signal(t, syscall.SIGSTOP)
-	p := New(guard.DefaultLimits())
+	p := patient()
 	p.MoveTimeout = 2 * time.Second
 	err := p.MoveLeader(t.Context(), c.endpoints[from], Credentials{}, before.Members[to].ID)
 	if !errors.Is(err, ErrTransferTimeout) {
@@ -141,7 +157,7 @@ func TestRealET07_AddedMembersCloseTheGates(t *testing.T) {
 		added, err = l.cluster.MemberAddAsLearner(t.Context(), []string{"http://127.77.0.9:2380"})
 		return err == nil
 	}, "no member could be added")
-	r := New(guard.DefaultLimits()).Probe(t.Context(), c.endpoints, Credentials{})
+	r := patient().Probe(t.Context(), c.endpoints, Credentials{})
 	v := judge(r, guard.Plan{Victim: 0}, anyVersion(r))
 	wantClosed(t, v, guard.MembershipMatches, guard.LearnersAbsent)
 	_, err = l.cluster.MemberRemove(t.Context(), added.Member.ID)
@@ -149,7 +165,7 @@ func TestRealET07_AddedMembersCloseTheGates(t *testing.T) {
 	c.untilHealthy(t, Credentials{})
 	_, err = l.cluster.MemberAdd(t.Context(), []string{"http://127.77.0.10:2380"})
 	must(t, nil, err)
-	r = New(guard.DefaultLimits()).Probe(t.Context(), c.endpoints, Credentials{})
+	r = patient().Probe(t.Context(), c.endpoints, Credentials{})
 	wantClosed(t, judge(r, guard.Plan{Victim: 0}, anyVersion(r)), guard.MembershipMatches, guard.QuorumAfter)
 }
 
@@ -165,7 +181,7 @@ func TestRealET13_FullMemberRaisesTheAlarm(t *testing.T) {
 		t.Fatalf("the quota was not reached: %v", err)
 	}
 	eventually(t, func() bool {
-		r := New(guard.DefaultLimits()).Probe(t.Context(), c.endpoints, Credentials{})
+		r := patient().Probe(t.Context(), c.endpoints, Credentials{})
 		f := judge(r, guard.Plan{Victim: 0}, anyVersion(r)).Get(guard.AlarmsAbsent)
 		return r.AlarmsRead == guard.Yes && len(r.Alarms) > 0 && r.Alarms[0].Kind == guard.AlarmNoSpace &&
 			r.Alarms[0].Member != 0 && !f.Passed && len(r.Members[0].Faults) > 0
@@ -177,7 +193,7 @@ func TestRealET16_HashesAgree(t *testing.T) {
 	c.untilHealthy(t, Credentials{})
 	_, err := c.admin(t, Credentials{}).kv.Put(t.Context(), "k", "v")
 	must(t, nil, err)
-	if h := New(guard.DefaultLimits()).CompareHashes(t.Context(), c.endpoints, Credentials{}); h.Equal != guard.Yes || h.Revision < 1 {
+	if h := patient().CompareHashes(t.Context(), c.endpoints, Credentials{}); h.Equal != guard.Yes || h.Revision < 1 {
 		t.Errorf("hashes read %+v", h)
 	}
 }

@@ -61,7 +61,7 @@ func realCommonNameIsTheUser(t *testing.T, c *realCluster, as func(name string))
 		t.Errorf("auth %v, want yes", r.Auth)
 	}
 	i := leader(t, r)
-	p := New(guard.DefaultLimits())
+	p := patient()
 	as("ops")
 	if r := c.untilHealthy(t, Credentials{}); r.Auth != guard.Yes {
 		t.Errorf("auth %v, want yes", r.Auth)
@@ -91,7 +91,7 @@ func serviceName(i int) string { return "etcd-" + string(rune('0'+i)) + ".etcd.d
 // wantDetail asserts what each member's detail says; "" means no problem.
 func wantDetail(t *testing.T, c *realCluster, problem guard.Problem, details ...string) {
 	t.Helper()
-	r := New(guard.DefaultLimits()).Probe(t.Context(), c.endpoints, Credentials{})
+	r := patient().Probe(t.Context(), c.endpoints, Credentials{})
 	for i, want := range details {
 		m := r.Members[i]
 		expected := problem

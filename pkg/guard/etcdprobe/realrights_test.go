@@ -143,7 +143,7 @@ func (c *realCluster) probeAsOthers(t *testing.T) {
 		guess: "Authenticate: authentication failed, invalid user ID or password",
 		{}:    "Status: user name is empty",
 	} {
-		r := New(guard.DefaultLimits()).Probe(t.Context(), c.endpoints, who)
+		r := patient().Probe(t.Context(), c.endpoints, who)
 		for i, m := range r.Members {
 			if m.Reached || m.Read == guard.Yes || m.Problem != guard.Unauthenticated || !strings.HasPrefix(m.Detail, detail) {
 				t.Errorf("%s: member %d reads %+v", who, i, m)
@@ -157,7 +157,7 @@ func (c *realCluster) probeAsOthers(t *testing.T) {
 
 func (c *realCluster) moveAsOthers(t *testing.T, r Reading) {
 	t.Helper()
-	p := New(guard.DefaultLimits())
+	p := patient()
 	from := leader(t, r)
 	to := (from + 1) % 3
 	if err := p.MoveLeader(t.Context(), c.endpoints[from], ops, r.Members[to].ID); !errors.Is(err, ErrPermissionDenied) {
@@ -185,7 +185,7 @@ func TestRealET31_MixedPatchesAnswerDifferently(t *testing.T) {
 	c.untilHealthy(t, Credentials{})
 	c.enableAuth(t)
 	c.untilHealthy(t, root)
-	r := New(guard.DefaultLimits()).Probe(t.Context(), c.endpoints, Credentials{})
+	r := patient().Probe(t.Context(), c.endpoints, Credentials{})
 	for i, m := range r.Members {
 		if m.Reached != (i < 2) || m.Problem != guard.Unauthenticated {
 			t.Errorf("member %d reads %+v", i, m)

@@ -67,7 +67,7 @@ func TestET03_EveryWayAMoveFailsHasItsName(t *testing.T) {
 			fakes := newFakes(t, 1)
 			c.arrange(fakes[0])
 			p := quick()
-			p.MoveTimeout = 3 * time.Second
+			p.MoveTimeout = 4 * time.Second
 			err := p.MoveLeader(t.Context(), endpointsOf(fakes)[0], c.who, 5)
 			if !errors.Is(err, c.want) {
 				t.Fatalf("error %v, want %v", err, c.want)
