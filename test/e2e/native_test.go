@@ -35,6 +35,5 @@ func TestTheObserverSeesWhatANativeRollDoes(t *testing.T) {
 	if len(r.Windows) != 1 || !r.Windows[0].Closed.IsZero() || len(r.Windows[0].Replaced) != 3 {
 		t.Errorf("windows: %+v", r.Windows)
 	}
-	t.Logf("terms %d to %d, %+v", r.FirstTerm, r.LastTerm, r.Elections)
-	t.Logf("writer: %+v", s.writer.Tally(r.From))
+	s.logRoll(r)
 }

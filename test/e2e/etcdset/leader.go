@@ -7,6 +7,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"github.com/etcdroll/etcdroll/test/e2e/access"
 )
 
 // Endpoints are the client addresses of the pods that have one now, by index.
@@ -18,7 +20,7 @@ func (s *Set) Endpoints(ctx context.Context) (map[int]string, error) {
 			return nil, fmt.Errorf("find members: %w", err)
 		}
 		if pod.Status.PodIP != "" {
-			found[i] = fmt.Sprintf("http://%s:%d", pod.Status.PodIP, ClientPort)
+			found[i] = s.Access.URL(fmt.Sprintf("%s:%d", pod.Status.PodIP, ClientPort))
 		}
 	}
 	return found, nil
@@ -32,12 +34,12 @@ func (s *Set) LeadWith(ctx context.Context, index int) error {
 		return err
 	}
 	for deadline := time.Now().Add(30 * time.Second); ; {
-		now, err := ask(ctx, endpoints)
+		now, err := ask(ctx, s.Access, endpoints)
 		if err == nil && now.leader == index {
 			return nil
 		}
 		if err == nil {
-			err = now.move(ctx, endpoints[now.leader], index)
+			err = now.move(ctx, s.Access, endpoints[now.leader], index)
 		}
 		if time.Now().After(deadline) {
 			return fmt.Errorf("leadership does not get to %s: %w", s.PodName(index), err)
@@ -56,12 +58,12 @@ type leadership struct {
 	ids    map[int]uint64
 }
 
-func ask(ctx context.Context, endpoints map[int]string) (leadership, error) {
+func ask(ctx context.Context, a access.Access, endpoints map[int]string) (leadership, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	l, named := leadership{leader: -1, ids: map[int]uint64{}}, uint64(0)
 	for i, endpoint := range endpoints {
-		status, err := withClient(endpoint, func(c *clientv3.Client) (*clientv3.StatusResponse, error) { return c.Status(ctx, endpoint) })
+		status, err := withClient(a, endpoint, func(c *clientv3.Client) (*clientv3.StatusResponse, error) { return c.Status(ctx, endpoint) })
 		if err != nil {
 			return l, fmt.Errorf("ask member %d: %w", i, err)
 		}
@@ -79,15 +81,15 @@ func ask(ctx context.Context, endpoints map[int]string) (leadership, error) {
 	return l, nil
 }
 
-func (l leadership) move(ctx context.Context, leader string, to int) error {
+func (l leadership) move(ctx context.Context, a access.Access, leader string, to int) error {
 	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
 	defer cancel()
-	_, err := withClient(leader, func(c *clientv3.Client) (*clientv3.MoveLeaderResponse, error) { return c.MoveLeader(ctx, l.ids[to]) })
+	_, err := withClient(a, leader, func(c *clientv3.Client) (*clientv3.MoveLeaderResponse, error) { return c.MoveLeader(ctx, l.ids[to]) })
 	return err
 }
 
-func withClient[T any](endpoint string, call func(*clientv3.Client) (T, error)) (T, error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: time.Second})
+func withClient[T any](a access.Access, endpoint string, call func(*clientv3.Client) (T, error)) (T, error) {
+	client, err := clientv3.New(a.Config(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: time.Second}))
 	if err != nil {
 		var none T
 		return none, err

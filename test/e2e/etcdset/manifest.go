@@ -12,6 +12,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/intstr"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
+	"github.com/etcdroll/etcdroll/test/e2e/access"
 )
 
 // EnvRepository is where etcd images come from on a cluster that is not ours.
@@ -39,6 +40,14 @@ type Options struct {
 	Open bool
 	// Config becomes config.yaml. Nil writes no ConfigMap.
 	Config map[string]any
+
+	// TLSSecret is mounted into the pods and makes clients and peers use TLS. It
+	// has tls.crt, tls.key and ca.crt; "" is plain HTTP.
+	TLSSecret string
+	// Access is how to get at the members from outside.
+	Access access.Access
+	// Shape has the last word on the manifest.
+	Shape func(*appsv1.StatefulSet)
 }
 
 // Quick is a configuration for tests: the same rules, less patience.
@@ -117,6 +126,12 @@ func (o Options) statefulSet() *appsv1.StatefulSet {
 	}
 	if o.Release != "" {
 		set.Annotations[events.AnnotationRelease] = o.Release
+	}
+	if o.TLSSecret != "" {
+		o.secure(&set.Spec.Template.Spec)
+	}
+	if o.Shape != nil {
+		o.Shape(set)
 	}
 	return set
 }

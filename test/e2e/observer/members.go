@@ -9,8 +9,9 @@ import (
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/backoff"
 	"google.golang.org/grpc/codes"
-	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/status"
+
+	"github.com/etcdroll/etcdroll/test/e2e/access"
 )
 
 // Sample is one answer of one member, or that there was none.
@@ -18,7 +19,7 @@ type Sample struct {
 	At      time.Time // when it answered, or when it was asked in vain
 	Index   int
 	Down    bool // it cannot be reached
-	Slow    bool // it did not answer in time
+	Slow    bool // it did not answer in time, or not before it knows us
 	ID      uint64
 	Leader  uint64
 	Term    uint64
@@ -57,7 +58,7 @@ func (o *Observer) poll(ctx context.Context, index int) {
 		}
 		if connection == nil || pod.UID != connected.UID || pod.IP != connected.IP {
 			closeConnection(connection)
-			connection, connected = dial(pod.IP), pod
+			connection, connected = dial(pod.IP, o.members), pod
 		}
 		if connection != nil {
 			o.keep(ctx, sample(ctx, connection, index))
@@ -78,12 +79,11 @@ func (o *Observer) keep(ctx context.Context, s Sample) {
 // dial uses bare gRPC: client/v3 dials anew for every Status and waits for the
 // connection, which hides a member that is down. It reconnects quickly, since
 // the usual backoff would take a member for down for seconds after it is back.
-func dial(ip string) *grpc.ClientConn {
-	connection, err := grpc.NewClient(fmt.Sprintf("passthrough:///%s:2379", ip),
-		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithConnectParams(grpc.ConnectParams{
-			Backoff:           backoff.Config{BaseDelay: 30 * time.Millisecond, Multiplier: 1.2, MaxDelay: 100 * time.Millisecond},
-			MinConnectTimeout: time.Second}))
+func dial(ip string, members access.Access) *grpc.ClientConn {
+	options := append(members.DialOptions(), grpc.WithConnectParams(grpc.ConnectParams{
+		Backoff:           backoff.Config{BaseDelay: 30 * time.Millisecond, Multiplier: 1.2, MaxDelay: 100 * time.Millisecond},
+		MinConnectTimeout: time.Second}))
+	connection, err := grpc.NewClient(fmt.Sprintf("passthrough:///%s:2379", ip), options...)
 	if err != nil {
 		return nil
 	}
@@ -106,7 +106,7 @@ func sample(ctx context.Context, connection *grpc.ClientConn, index int) Sample 
 		s.At = time.Now()
 		s.ID, s.Leader, s.Term = answer.Header.MemberId, answer.Leader, answer.RaftTerm
 		s.Applied, s.Version = answer.RaftAppliedIndex, answer.Version
-	case status.Code(err) == codes.DeadlineExceeded:
+	case status.Code(err) == codes.DeadlineExceeded, access.Refused(err):
 		s.Slow = true
 	default:
 		s.Down = true

@@ -14,11 +14,14 @@ import (
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/cache"
 	toolswatch "k8s.io/client-go/tools/watch"
+
+	"github.com/etcdroll/etcdroll/test/e2e/access"
 )
 
 // Observer watches one set, its pods and its members until it is stopped.
 type Observer struct {
 	namespace, name string
+	members         access.Access
 
 	mu      sync.Mutex
 	changed chan struct{} // closed and renewed at every change
@@ -34,8 +37,13 @@ type Observer struct {
 // Start begins to watch the set of this name and the pods with label app=name.
 // The set must exist.
 func Start(ctx context.Context, client kubernetes.Interface, namespace, name string) (*Observer, error) {
+	return StartWith(ctx, client, namespace, name, access.Access{})
+}
+
+// StartWith is Start for a set whose members want certificates or users.
+func StartWith(ctx context.Context, client kubernetes.Interface, namespace, name string, members access.Access) (*Observer, error) {
 	ctx, cancel := context.WithCancel(ctx)
-	o := &Observer{namespace: namespace, name: name, changed: make(chan struct{}), cancel: cancel}
+	o := &Observer{namespace: namespace, name: name, members: members, changed: make(chan struct{}), cancel: cancel}
 	set, err := client.AppsV1().StatefulSets(namespace).Get(ctx, name, metav1.GetOptions{})
 	if err != nil {
 		cancel()

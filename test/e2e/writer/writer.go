@@ -9,6 +9,8 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	"go.uber.org/zap"
+
+	"github.com/etcdroll/etcdroll/test/e2e/access"
 )
 
 const (
@@ -50,8 +52,13 @@ type Failure struct {
 
 // Start begins to write at so many puts a second.
 func Start(endpoints []string, perSecond int) (*Writer, error) {
-	client, err := clientv3.New(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop(),
-		DialTimeout: Deadline, DialKeepAliveTime: 2 * time.Second, DialKeepAliveTimeout: 2 * time.Second})
+	return StartWith(endpoints, perSecond, access.Access{})
+}
+
+// StartWith is Start for members that want certificates or users.
+func StartWith(endpoints []string, perSecond int, members access.Access) (*Writer, error) {
+	client, err := clientv3.New(members.Config(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop(),
+		DialTimeout: Deadline, DialKeepAliveTime: 2 * time.Second, DialKeepAliveTimeout: 2 * time.Second}))
 	if err != nil {
 		return nil, fmt.Errorf("start writer: %w", err)
 	}
