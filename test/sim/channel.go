@@ -18,15 +18,30 @@ type channel struct{ queue []message }
 // crowded is how many events the channel holds before it drops new ones.
 const crowded = 24
 
+// garbles says whether a fault of the channel happens. In some walks the
+// channel stays bad when all else is well again.
+func (w *world) garbles(f fault) bool {
+	switch {
+	case w.rough:
+		return w.chance(w.rates[f])
+	case w.badChannel():
+		return w.chance(min(0.3, w.rates[f]))
+	}
+	return false
+}
+
+func (w *world) badChannel() bool { return w.seed%4 == 1 }
+
+// send puts an event on the channel, due after some ticks.
 func (w *world) send(ask roll.Ask, after int) {
-	if w.goes(dropEvent) || len(w.channel.queue) >= crowded {
+	if w.garbles(dropEvent) || len(w.channel.queue) >= crowded {
 		return
 	}
-	if w.goes(delayEvent) {
+	if w.garbles(delayEvent) {
 		after += w.between(1, 40)
 	}
 	w.channel.queue = append(w.channel.queue, message{w.tick + after, ask})
-	if w.goes(doubleEvent) {
+	if w.garbles(doubleEvent) {
 		w.channel.queue = append(w.channel.queue, message{w.tick + after + w.between(0, 20), ask})
 	}
 }

@@ -230,6 +230,10 @@ func (w *world) act(f *function) {
 // observed, and of no other.
 func (w *world) deleteFor(f *function, e roll.Effect) {
 	p := &w.pods[e.Index]
+	if !w.mayDelete {
+		w.tellIf("the delete is forbidden")
+		return
+	}
 	if !p.exists || uidName(p.uid) != e.PodUID || p.rv != f.pods[e.Index].rv || p.terminating {
 		w.tellIf("the delete meets another pod, or a changed one")
 		return

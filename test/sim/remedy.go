@@ -1,6 +1,10 @@
 package sim
 
-import "github.com/etcdroll/etcdroll/pkg/fn/roll"
+import (
+	"strings"
+
+	"github.com/etcdroll/etcdroll/pkg/fn/roll"
+)
 
 // remedy is what a human does about a set that stands still: in one half of
 // the walks the cause goes away by itself, in the other the remedy of the
@@ -11,12 +15,12 @@ func (w *world) remedy(round int) {
 	if w.telling() {
 		w.tell("---- remedy %d for %s ----", round, reason)
 	}
+	if reason == roll.ReasonDeleteNeeded {
+		w.runCommand()
+	}
 	if w.seed%2 == 0 || w.set.current >= 0 && w.traits[w.set.current] != good {
 		w.heal()
 		w.pass(ticksOf(w.limits.HealthTimeout), func() bool { return false })
-		if reason == roll.ReasonDeleteNeeded {
-			w.deleteUnwell()
-		}
 		w.resume()
 		return
 	}
@@ -55,7 +59,17 @@ func (w *world) heal() {
 	}
 }
 
-// deleteUnwell is the human running the command in the message.
+// runCommand deletes the pod that the message says to delete.
+func (w *world) runCommand() {
+	for i := range w.n() {
+		if strings.Contains(w.set.status.Message, "delete pod "+podName(i)) {
+			w.tellIf("a human runs the command: delete " + podName(i))
+			w.deletePod(i, byOthers)
+		}
+	}
+}
+
+// deleteUnwell is a human deleting whatever is not well.
 func (w *world) deleteUnwell() {
 	for i := range w.n() {
 		if p := &w.pods[i]; p.exists && !w.healthy(i) {

@@ -5,10 +5,17 @@ import (
 	"github.com/etcdroll/etcdroll/pkg/guard"
 )
 
-// The bounds of a tail, linear in replicas: I5 in figures. Times are those of
-// the simulated limits.
+// The bounds of a tail, linear in replicas: I5 in figures. Ticks are those of
+// the simulated limits, and twice as many if the channel stays bad.
 func tailTicks(n int) int  { return 300 + 100*n }
 func tailWrites(n int) int { return 12 + 4*n }
+
+func (w *world) patience() int {
+	if w.badChannel() {
+		return 2 * tailTicks(w.n())
+	}
+	return tailTicks(w.n())
+}
 
 // tail is the time after the last fault. The set converges and locks, or
 // halts with a reason, or is blocked by something time does not heal. In the
@@ -17,8 +24,8 @@ func (w *world) tail() string {
 	w.calmDown()
 	end := w.toRest("with faults over")
 	for round := 1; w.ledger.broken == nil && !w.converged(); round++ {
-		if round > 4 {
-			w.breaks(i5, "not converged after four remedies (was %s): %s", end, w.state())
+		if round > 4+w.n() {
+			w.breaks(i5, "not converged after %d remedies (was %s): %s", round-1, end, w.state())
 			break
 		}
 		w.remedy(round)
@@ -43,7 +50,7 @@ func (w *world) toRest(when string) string {
 	from, wrote, moved := w.tick, w.ledger.writes, w.tick
 	before := w.restless()
 	patience := ticksOf(w.limits.ReadyTimeout+w.limits.HealthTimeout) + 8
-	ok := w.pass(tailTicks(n), func() bool {
+	ok := w.pass(w.patience(), func() bool {
 		if now := w.restless(); now != before {
 			before, moved = now, w.tick
 		}
@@ -52,7 +59,9 @@ func (w *world) toRest(when string) string {
 	if w.ledger.broken != nil {
 		return "broken"
 	}
-	w.seen.mostTicks[n] = max(w.seen.mostTicks[n], w.tick-from)
+	if !w.badChannel() {
+		w.seen.mostTicks[n] = max(w.seen.mostTicks[n], w.tick-from)
+	}
 	w.seen.mostWrites[n] = max(w.seen.mostWrites[n], w.ledger.writes-wrote)
 	if w.ledger.writes-wrote > tailWrites(n) {
 		w.breaks(i5, "%d writes %s, %d replicas", w.ledger.writes-wrote, when, n)
@@ -65,12 +74,12 @@ func (w *world) rests(ok bool, when string) string {
 	switch {
 	case w.ledger.broken != nil:
 	case !ok:
-		w.breaks(i5, "no rest within %d ticks %s: %s", tailTicks(w.n()), when, w.state())
+		w.breaks(i5, "no rest within %d ticks %s: %s", w.patience(), when, w.state())
 	case w.converged():
 		return "converged"
 	case w.halted() && !w.calm:
 		return "halted: " + string(s.Reason)
-	case s.Phase == roll.PhaseBlocked && w.ailing() && !w.isOpen():
+	case s.Phase == roll.PhaseBlocked && (w.ailing() || s.Reason == roll.ReasonDeleteNeeded) && !w.isOpen():
 		return "blocked: " + string(s.Reason)
 	default:
 		w.breaks(i5, "stands still %s as %s (%s): %s", when, s.Phase, s.Reason, w.state())
