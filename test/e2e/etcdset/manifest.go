@@ -35,9 +35,9 @@ type Options struct {
 	Release   string // release token
 
 	// Native leaves the set to the StatefulSet controller: no label, partition 0.
-	Native bool
-	// Open creates the set with partition 0 all the same.
-	Open bool
+	Native   bool
+	Parallel bool // pod management policy; OrderedReady otherwise
+	OnDelete bool // update strategy; RollingUpdate otherwise
 	// Config becomes config.yaml. Nil writes no ConfigMap.
 	Config map[string]any
 
@@ -93,7 +93,7 @@ func (o Options) service() *corev1.Service {
 // statefulSet is the manifest as the owner writes it.
 func (o Options) statefulSet() *appsv1.StatefulSet {
 	replicas, partition := int32(o.Replicas), int32(o.Replicas)
-	if o.Native || o.Open {
+	if o.Native {
 		partition = 0
 	}
 	set := &appsv1.StatefulSet{
@@ -117,6 +117,12 @@ func (o Options) statefulSet() *appsv1.StatefulSet {
 				},
 			}},
 		},
+	}
+	if o.Parallel {
+		set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
+	}
+	if o.OnDelete {
+		set.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
 	}
 	if !o.Native {
 		set.Labels = map[string]string{events.LabelManaged: "true"}

@@ -8,7 +8,6 @@ import (
 
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
-
 )
 
 const certificates = "/etc/etcd/tls"
@@ -86,4 +85,3 @@ func (s *Set) EnableDowngrade(ctx context.Context, line string) error {
 	}
 	return nil
 }
-

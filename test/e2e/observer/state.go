@@ -20,6 +20,7 @@ type SetState struct {
 	Observed    int64
 	Replicas    int
 	Partition   int
+	OnDelete    bool   // such a set has no lock to be open
 	Update      string // the target revision
 	Current     string
 	Annotations map[string]string
@@ -28,7 +29,7 @@ type SetState struct {
 }
 
 // Locked says that the StatefulSet controller replaces nothing by itself.
-func (s SetState) Locked() bool { return s.Partition >= s.Replicas }
+func (s SetState) Locked() bool { return s.OnDelete || s.Partition >= s.Replicas }
 
 // Marked says that the product calls this very state converged.
 func (s SetState) Marked() bool {
@@ -60,6 +61,7 @@ func setState(s *appsv1.StatefulSet) SetState {
 		At: time.Now(), Version: version(s.ResourceVersion), Generation: s.Generation, Observed: s.Status.ObservedGeneration,
 		Update: s.Status.UpdateRevision, Current: s.Status.CurrentRevision, Annotations: s.Annotations,
 	}
+	state.OnDelete = s.Spec.UpdateStrategy.Type == appsv1.OnDeleteStatefulSetStrategyType
 	if s.Spec.Replicas != nil {
 		state.Replicas = int(*s.Spec.Replicas)
 	}

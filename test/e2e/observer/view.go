@@ -143,7 +143,8 @@ func (v View) Settled() bool {
 			return false
 		}
 	}
-	return v.AllOnTarget() && v.AllUp() && v.Set.Marked() && v.Set.Locked() && v.Set.Current == v.Set.Update
+	promoted := v.Set.OnDelete || v.Set.Current == v.Set.Update // an OnDelete set never is
+	return v.AllOnTarget() && v.AllUp() && v.Set.Marked() && v.Set.Locked() && promoted
 }
 
 // String is for messages of failed tests.

@@ -1,0 +1,87 @@
+package e2e
+
+import (
+	"slices"
+	"testing"
+
+	appsv1 "k8s.io/api/apps/v1"
+
+	"github.com/etcdroll/etcdroll/test/e2e/etcdset"
+	"github.com/etcdroll/etcdroll/test/e2e/observer"
+)
+
+// deleting runs a function that has the right to delete pods.
+func (s *stage) deleting() {
+	s.Helper()
+	place := s.install(true)
+	function := s.part(place.Function())
+	s.part(place.Trigger(function.URL, "--leader-elect=false"))
+}
+
+// labelled is the end of a roll of an OnDelete set: there is no lock, and the
+// controller does not promote the revision.
+func labelled(v observer.View) bool { return v.AllOnTarget() && v.AllUp() && v.Set.Marked() }
+
+// Under OnDelete pods are deleted one by one, the followers first and the
+// leader's last, which takes one move wherever it led.
+func TestOnDeleteTakesTheLeaderLast(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	o.Shape = func(set *appsv1.StatefulSet) {
+		set.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
+	}
+	s := newStage(t, o)
+	s.deleting()
+	s.must(s.observer.Until(s.ctx, rollsWithin, "the new set is not marked", labelled))
+	s.leaderAt(1)
+	s.start(etcdset.ToVersion("3.7.3"))
+	s.must(s.observer.Until(s.ctx, rollsWithin, "the roll has not ended", labelled))
+	r := s.report()
+	if r.Unplanned != 0 || len(r.Led) != 0 || r.PodsDown > 1 || r.MembersDown > 1 {
+		t.Errorf("%d unplanned elections, given up while leading: %v, %d pods and %d members down at one time", r.Unplanned, r.Led, r.PodsDown, r.MembersDown)
+	}
+	var order []int
+	for _, e := range r.Replaced {
+		order = append(order, e.Index)
+	}
+	if want := []int{2, 0, 1}; !slices.Equal(order, want) {
+		t.Errorf("deleted in the order %v, want %v", order, want)
+	}
+	moves(t, r, 1)
+	s.runs("3.7.3")
+	s.logRoll(r)
+}
+
+// Parallel has no order of its own that would stop the controller: the lock
+// alone does.
+func TestSS02_ParallelIsRolledOneByOne(t *testing.T) {
+	t.Parallel()
+	o := quick()
+	o.Shape = func(set *appsv1.StatefulSet) { set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement }
+	s := newStage(t, o)
+	s.direct()
+	s.settled()
+	s.leaderAt(2)
+	s.start(etcdset.ToVersion("3.7.3"))
+	moves(t, s.happy(), 2)
+	s.runs("3.7.3")
+}
+
+// A template that is mended forwards recovers the broken pod and then rolls the
+// rest, by us alone.
+func TestSS01_ABrokenTemplateIsMendedForwards(t *testing.T) {
+	t.Parallel()
+	s := newStage(t, impatient())
+	s.deleting()
+	s.settled()
+	s.breaks()
+	s.must(s.set.Edit(s.ctx, etcdset.ToVersion("3.7.3")))
+	s.must(s.rolling())
+	r := s.settled()
+	safe(t, r)
+	converged(t, r)
+	deleted(t, r, map[int]int{0: 1, 1: 1, 2: 2})
+	moves(t, r, 1)
+	s.runs("3.7.3")
+	s.logRoll(r)
+}
