@@ -2,7 +2,6 @@ package e2e
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -69,46 +68,6 @@ func TestFiveMembers(t *testing.T) {
 	s.leaderAt(3)
 	s.start(etcdset.ToVersion("3.7.3"))
 	moves(t, s.happy(), 1)
-}
-
-// Under Parallel only the lock keeps the controller from the next pod.
-func TestParallelPodManagement(t *testing.T) {
-	t.Parallel()
-	o := quick()
-	o.Parallel = true
-	s := newStage(t, o)
-	s.direct()
-	s.settled()
-	s.leaderAt(2)
-	s.start(etcdset.ToVersion("3.7.3"))
-	moves(t, s.happy(), 2)
-}
-
-// Without a lock the function deletes the pods itself, the leader's last.
-func TestOnDelete(t *testing.T) {
-	t.Parallel()
-	o := quick()
-	o.OnDelete = true
-	s := newStage(t, o)
-	place := s.install(true)
-	function := s.part(place.Function())
-	s.part(place.Trigger(function.URL, "--leader-elect=false"))
-	s.settled()
-	s.leaderAt(2)
-	s.start(etcdset.ToVersion("3.7.3"))
-	r := s.settled()
-	safe(t, r)
-	converged(t, r)
-	deleted(t, r, map[int]int{0: 1, 1: 1, 2: 1})
-	moves(t, r, 1)
-	var order []int
-	for _, e := range r.Replaced {
-		order = append(order, e.Index)
-	}
-	if want := []int{1, 0, 2}; !slices.Equal(order, want) {
-		t.Errorf("pods went in the order %v, want %v", order, want)
-	}
-	s.logRoll(r)
 }
 
 // A node selector is all that changes when a cluster is moved to new nodes.

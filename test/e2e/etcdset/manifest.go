@@ -35,9 +35,7 @@ type Options struct {
 	Release   string // release token
 
 	// Native leaves the set to the StatefulSet controller: no label, partition 0.
-	Native   bool
-	Parallel bool // pod management policy; OrderedReady otherwise
-	OnDelete bool // update strategy; RollingUpdate otherwise
+	Native bool
 	// Config becomes config.yaml. Nil writes no ConfigMap.
 	Config map[string]any
 
@@ -117,12 +115,6 @@ func (o Options) statefulSet() *appsv1.StatefulSet {
 				},
 			}},
 		},
-	}
-	if o.Parallel {
-		set.Spec.PodManagementPolicy = appsv1.ParallelPodManagement
-	}
-	if o.OnDelete {
-		set.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
 	}
 	if !o.Native {
 		set.Labels = map[string]string{events.LabelManaged: "true"}
