@@ -69,6 +69,7 @@ type Receipt struct {
 	Target    string            `json:"target"`
 	Started   time.Time         `json:"started"`
 	Finished  time.Time         `json:"finished"`
+	Steps     int64             `json:"steps"` // writes, the one that marked convergence included
 	Moves     int               `json:"moves"`
 	Unplanned int               `json:"unplannedElections"`
 	FirstTerm uint64            `json:"firstTerm,omitempty"`
@@ -85,6 +86,7 @@ type Receipt struct {
 type Record struct {
 	UID        string    `json:"uid,omitempty"`
 	Seq        int64     `json:"seq"`
+	FirstSeq   int64     `json:"firstSeq,omitempty"` // before the first write of this roll
 	Target     string    `json:"target,omitempty"`
 	Generation int64     `json:"generation,omitempty"` // as our last write left it
 	Started    time.Time `json:"started,omitzero"`
@@ -148,7 +150,7 @@ func (r Record) begun(o Observed) Record {
 	if target == "" || (r.Target == target && !(r.Done && anyOutdated(o))) {
 		return r
 	}
-	next := Record{UID: o.Set.UID, Seq: r.Seq, Target: target, Started: o.Now, Last: r.Last}.clone()
+	next := Record{UID: o.Set.UID, Seq: r.Seq, FirstSeq: r.Seq, Target: target, Started: o.Now, Last: r.Last}.clone()
 	if !r.Done {
 		next.Step, next.Recent = r.Step, recentOnly(r.Recent, o.Now)
 		next.Cluster, next.Members = r.Cluster, r.Members
@@ -174,7 +176,7 @@ func anyOutdated(o Observed) bool {
 // receipt sums up the roll that has just converged.
 func (r Record) receipt(now time.Time) *Receipt {
 	return &Receipt{
-		Target: r.Target, Started: r.Started, Finished: now, Moves: r.Moves, Unplanned: r.Unplanned,
+		Target: r.Target, Started: r.Started, Finished: now, Steps: r.Seq + 1 - r.FirstSeq, Moves: r.Moves, Unplanned: r.Unplanned,
 		FirstTerm: r.FirstTerm, LastTerm: r.Term, WorstLag: r.WorstLag,
 		Attempts: r.Attempts, Pods: r.Pods, Overrides: r.Overrides,
 	}
