@@ -43,7 +43,7 @@ func (d Deed) String() string {
 // Outcome is a deed and how the call after the write ended.
 type Outcome struct {
 	Deed    Deed
-	CallErr error // nil also when there was no call; the members tell the truth later
+	CallErr error // how a call, or a lost write, failed; the next look tells what came of it
 }
 
 // Act makes the one write of the decision and, once it has won, the one call.
@@ -62,7 +62,11 @@ func (a *Actor) Act(ctx context.Context, s *Sight, d roll.Decision) (Outcome, er
 	deed := Called
 	if d.Write != nil {
 		var err error
-		if deed, err = a.write(ctx, s, d.Write); deed != Written || err != nil {
+		deed, err = a.write(ctx, s, d.Write)
+		switch {
+		case deed == Lost:
+			return Outcome{Deed: Lost, CallErr: err}, nil
+		case deed != Written || err != nil:
 			return Outcome{Deed: deed}, err
 		}
 	}
@@ -100,7 +104,8 @@ func (a *Actor) leads(ctx context.Context, s *Sight, victim int) bool {
 	return s.Member(victim).Reached
 }
 
-// write sends the patch once.
+// write sends the patch once. Only with Lost is there an error that is not to
+// be answered with.
 func (a *Actor) write(ctx context.Context, s *Sight, w *roll.Write) (Deed, error) {
 	patch, err := toPatch(s.set, w)
 	if err != nil {
@@ -117,7 +122,7 @@ func (a *Actor) write(ctx context.Context, s *Sight, w *roll.Write) (Deed, error
 	case apierrors.IsConflict(err), apierrors.IsNotFound(err):
 		return Conflict, nil
 	case ambiguous(err):
-		return Lost, nil
+		return Lost, fmt.Errorf("patch statefulset %s, perhaps in vain: %w", s.Target, err)
 	}
 	return Nothing, fmt.Errorf("patch statefulset %s: %w", s.Target, err)
 }

@@ -62,9 +62,9 @@ func TestCG02_WriteCarriesWhatItWasDecidedFrom(t *testing.T) {
 	}
 }
 
-func TestSS11_PartitionCountsIndexesAndPodsAreNamedByOrdinal(t *testing.T) {
+func TestSS11_SS12_PartitionCountsIndexesAndPodsAreNamedByOrdinal(t *testing.T) {
 	w := newWorld(3).outdated()
-	w.set.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 8} // SS-12: etcd-8, etcd-9, etcd-10
+	w.set.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 8} // names that sort otherwise than their numbers
 	for i, name := range []string{"etcd-8", "etcd-9", "etcd-10"} {
 		delete(w.pods, "etcd-"+string(rune('0'+i)))
 		w.pods[name] = etcdPod(name, oldRevision)

@@ -34,7 +34,7 @@ func TestPauseHoldsOnAnythingButAClearNo(t *testing.T) {
 	}
 }
 
-func TestRecordSurvivesTheAnnotation(t *testing.T) {
+func TestET30_RecordSurvivesTheAnnotation(t *testing.T) {
 	r := roll.Record{
 		UID: "u", Seq: 4, Target: "b", Generation: 9, Started: noon, Cluster: 1<<63 + 1, Term: 7,
 		Members: map[int]guard.ID{0: 1<<64 - 1}, Attempts: map[int]int{2: 1},
@@ -45,7 +45,7 @@ func TestRecordSurvivesTheAnnotation(t *testing.T) {
 		t.Fatal(err)
 	}
 	if !strings.Contains(text, `"ffffffffffffffff"`) {
-		t.Errorf("ET-30: ids are not hex text: %s", text)
+		t.Errorf("ids are not hex text: %s", text)
 	}
 	got, err := parseRecord(text)
 	if err != nil {

@@ -106,6 +106,7 @@ func (v *Visit) converged() events.Converged {
 		return c
 	}
 	c.StartedAt, c.FinishedAt = stamp(r.Started), stamp(r.Finished)
+	c.Steps = r.Steps
 	c.Moves, c.UnplannedElections, c.Overrides = r.Moves, int64(r.Unplanned), r.Overrides
 	if r.WorstLag > 0 {
 		c.WorstLag = strconv.FormatUint(r.WorstLag, 10)

@@ -111,7 +111,7 @@ func TestKN15_EventAsksForALookAndCarriesNothingElse(t *testing.T) {
 	}
 }
 
-func TestIdleSetCostsThreeKindsOfReadAndNothingElse(t *testing.T) {
+func TestCG11_IdleSetCostsThreeKindsOfReadAndNothingElse(t *testing.T) {
 	w := newWorld(3)
 	post(t, handler(w), diverged()) // marks it converged once
 	w.calls, w.probes = nil, 0
@@ -121,7 +121,7 @@ func TestIdleSetCostsThreeKindsOfReadAndNothingElse(t *testing.T) {
 		}
 	}
 	if w.probes != 0 || w.count("get set") != 3 || w.count("get pod etcd-0") != 3 || len(w.calls) != 12 {
-		t.Errorf("CG-11: probes %d, calls %v", w.probes, w.calls)
+		t.Errorf("probes %d, calls %v", w.probes, w.calls)
 	}
 }
 
@@ -208,7 +208,7 @@ func TestKN04_RaceLostForGoodIsAQuietSuccess(t *testing.T) {
 	}
 }
 
-func TestTwoFunctionsAtOnceTakeOneStep(t *testing.T) {
+func TestKN11_TwoFunctionsAtOnceTakeOneStep(t *testing.T) {
 	w := newWorld(3).outdated()
 	w.leader = 2 // so that the step is a leader move, which must happen once
 	meet := make(chan struct{}, 2)

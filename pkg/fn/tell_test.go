@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
@@ -89,12 +90,15 @@ func TestEventThatCannotBeWrittenFailsNoStep(t *testing.T) {
 	}
 }
 
-func TestNothingIsToldOfAWriteThatDidNotHappen(t *testing.T) {
+func TestOfAWriteThatIsLostOnlyTheLogTells(t *testing.T) {
 	w := newWorld(3).outdated()
-	w.fails["patch set"] = []error{context.DeadlineExceeded}
-	post(t, handler(w), diverged())
-	if len(w.told) > 0 {
-		t.Errorf("told %q", told(w))
+	w.fails["patch set"] = []error{apierrors.NewInternalError(errors.New("failed calling webhook"))}
+	var log bytes.Buffer
+	h := handler(w)
+	h.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	post(t, h, diverged())
+	if len(w.told) > 0 || !strings.Contains(log.String(), "failed calling webhook") || !strings.Contains(log.String(), `"lost"`) {
+		t.Errorf("told %q, log %s", told(w), log.String())
 	}
 }
 
@@ -167,12 +171,12 @@ func TestReceiptSumsUpTheRoll(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Write.Record.Last = &roll.Receipt{
-		Started: noon, Finished: noon.Add(time.Minute), Moves: 1, Unplanned: 2, WorstLag: 1 << 63, Attempts: map[int]int{0: 1, 2: 2},
+		Started: noon, Finished: noon.Add(time.Minute), Steps: 8, Moves: 1, Unplanned: 2, WorstLag: 1 << 63, Attempts: map[int]int{0: 1, 2: 2},
 		Pods: map[int]roll.PodRecord{2: {Began: noon, Settled: noon.Add(9 * time.Second)}, 0: {Began: noon, Settled: noon.Add(4 * time.Second)}},
 	}
 	v := &Visit{Sight: s, Decision: d, Outcome: Outcome{Deed: Written}}
 	c := v.converged()
-	if c.Moves != 1 || c.UnplannedElections != 2 || c.WorstLag != "9223372036854775808" || c.Attempts != 3 || len(c.Members) != 2 ||
+	if c.Steps != 8 || c.Moves != 1 || c.UnplannedElections != 2 || c.WorstLag != "9223372036854775808" || c.Attempts != 3 || len(c.Members) != 2 ||
 		c.Members[0] != (events.MemberTime{Pod: "etcd-0", Seconds: 4}) || c.Members[1].Seconds != 9 || c.FinishedAt != "2026-11-30T12:01:00Z" {
 		t.Errorf("%+v", c)
 	}

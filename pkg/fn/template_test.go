@@ -12,7 +12,7 @@ import (
 	"github.com/etcdroll/etcdroll/pkg/guard"
 )
 
-func TestTemplateTellsWhatCanBeKnownBeforehand(t *testing.T) {
+func TestET26_TemplateTellsWhatCanBeKnownBeforehand(t *testing.T) {
 	set := etcdSet(3)
 	c := &set.Spec.Template.Spec.Containers[0]
 	c.Args = append(c.Args, "--experimental-initial-corrupt-check", "-quota-backend-bytes", "8589934592")
@@ -21,7 +21,7 @@ func TestTemplateTellsWhatCanBeKnownBeforehand(t *testing.T) {
 		Flags: []string{"data-dir", "experimental-initial-corrupt-check", "listen-client-urls", "quota-backend-bytes"},
 	}
 	if diff := cmp.Diff(want, toTemplate(set)); diff != "" {
-		t.Error("ET-26: ", diff)
+		t.Error(diff)
 	}
 }
 
@@ -115,7 +115,7 @@ func TestQuotaSwitchedOffLeavesRoomForAnything(t *testing.T) {
 	}
 }
 
-func TestGraceIsTheServersDefaultWhenUnset(t *testing.T) {
+func TestET22_GraceIsTheServersDefaultWhenUnset(t *testing.T) {
 	set := etcdSet(3)
 	set.Spec.Template.Spec.TerminationGracePeriodSeconds = nil
 	if got := toTemplate(set).Grace; got != 30*time.Second {
@@ -123,6 +123,6 @@ func TestGraceIsTheServersDefaultWhenUnset(t *testing.T) {
 	}
 	set.Spec.Template.Spec.TerminationGracePeriodSeconds = ptr(int64(0))
 	if got := toTemplate(set).Grace; got != 0 {
-		t.Errorf("ET-22: zero is taken for %v", got)
+		t.Errorf("zero is taken for %v", got)
 	}
 }
