@@ -117,6 +117,46 @@ func TestSS15_FingerprintDiffersAfterGoingBackToAnOlderTemplate(t *testing.T) {
 	}
 }
 
+func TestFingerprintChangesWithEverythingThatTheWorldOrPeopleChange(t *testing.T) {
+	set, pods := convergedSet()
+	seen := map[string]string{Fingerprint(set, pods): "nothing"}
+	for name, change := range map[string]func(*SetView, []PodView){
+		"uid":                func(s *SetView, _ []PodView) { s.UID = "x" },
+		"deleting":           func(s *SetView, _ []PodView) { s.Deleting = true },
+		"generation":         func(s *SetView, _ []PodView) { s.Generation = 99 },
+		"observed":           func(s *SetView, _ []PodView) { s.ObservedGeneration = 99 },
+		"replicas":           func(s *SetView, _ []PodView) { s.Replicas = 5 },
+		"first ordinal":      func(s *SetView, _ []PodView) { s.OrdinalsStart = 1 },
+		"partition":          func(s *SetView, _ []PodView) { s.Partition = 1 },
+		"strategy":           func(s *SetView, _ []PodView) { s.OnDelete = true },
+		"pod management":     func(s *SetView, _ []PodView) { s.Parallel = true },
+		"current revision":   func(s *SetView, _ []PodView) { s.CurrentRevision = "x" },
+		"update revision":    func(s *SetView, _ []PodView) { s.UpdateRevision = "x" },
+		"ready pods":         func(s *SetView, _ []PodView) { s.ReadyReplicas = 2 },
+		"available pods":     func(s *SetView, _ []PodView) { s.AvailableReplicas = 2 },
+		"paused":             func(s *SetView, _ []PodView) { s.Paused = true },
+		"configuration":      func(s *SetView, _ []PodView) { s.Config = "x" },
+		"release":            func(s *SetView, _ []PodView) { s.Release = "x" },
+		"resume":             func(s *SetView, _ []PodView) { s.Resume = "x" },
+		"override":           func(s *SetView, _ []PodView) { s.Override = "x" },
+		"approval":           func(s *SetView, _ []PodView) { s.Approved = "x" },
+		"wave":               func(s *SetView, _ []PodView) { s.Wave = 1 },
+		"priority":           func(s *SetView, _ []PodView) { s.Priority = 1 },
+		"pod replaced":       func(_ *SetView, p []PodView) { p[0].UID = "x" },
+		"pod's revision":     func(_ *SetView, p []PodView) { p[0].Revision = "x" },
+		"pod is terminating": func(_ *SetView, p []PodView) { p[0].Terminating = true },
+		"pod's index":        func(_ *SetView, p []PodView) { p[0].Index = 7 },
+	} {
+		changed, moved := set, podsAt("a", "a", "a")
+		change(&changed, moved)
+		got := Fingerprint(changed, moved)
+		if other, same := seen[got]; same {
+			t.Errorf("a change of %s looks like a change of %s", name, other)
+		}
+		seen[got] = name
+	}
+}
+
 func TestFingerprintLeavesOutWhatTheFunctionWrites(t *testing.T) {
 	set, pods := convergedSet()
 	before := Fingerprint(set, pods)

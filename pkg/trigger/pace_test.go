@@ -119,6 +119,13 @@ func TestPendKeepsOneChain(t *testing.T) {
 	}
 }
 
+func TestPendDropsAContinuationWhoseStepWasTaken(t *testing.T) {
+	r := pend(Record{Set: SetView{Seq: 5}}, Continuation{Seq: 4, Due: noon}, noon, DefaultCadence())
+	if r.Pending != nil {
+		t.Errorf("pending %+v", r.Pending)
+	}
+}
+
 func ptr[T any](v T) *T { return &v }
 
 func TestContinuationWaitIsTakenFromTheSendersClockAlone(t *testing.T) {

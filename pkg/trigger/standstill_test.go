@@ -99,3 +99,17 @@ func TestFunctionThatFindsNothingToDoIsAskedEverMoreSlowly(t *testing.T) {
 	w.run(10*time.Minute + 2*beat)
 	w.wantTimes(etcd, 10*time.Minute, 10*time.Minute+beat, 10*time.Minute+2*beat)
 }
+
+func TestAStandstillHasItsOwnPaceFromTheStart(t *testing.T) {
+	w := newWorld(t)
+	w.put(etcd, newTemplate("b"))
+	w.run(6 * beat)
+	w.forgetPosts()
+	w.put(etcd, func(s *setState) { s.set.Phase = events.PhaseBlocked }) // written by the function, after it had looked
+	w.run(6*beat + 9500*time.Millisecond)
+	near(t, w.times(etcd), []time.Duration{6*beat + 2*time.Second, 6*beat + 5*time.Second, 6*beat + 9500*time.Millisecond})
+	w.forgetPosts()
+	w.put(etcd, func(s *setState) { s.set.Phase, s.set.HaltedRevision = events.PhaseHalted, "b" })
+	w.run(time.Hour)
+	w.wantTimes(etcd)
+}
