@@ -28,6 +28,9 @@ func (w *world) accept(f *function, d roll.Decision) bool {
 	if wr.SetPartition {
 		s.claims = true
 		w.setPartition(wr.Partition, true)
+		if s.episode != nil {
+			s.episode.opened = f.readAt // as the record counts it
+		}
 	}
 	if d.Effect.Kind == roll.MoveLeader {
 		w.ledger.announced++

@@ -8,8 +8,9 @@ import (
 )
 
 // fleet walks the seeds from first on, on all cores, until count is reached
-// or too many have failed. Which seeds are walked does not depend on timing;
-// failures come in the order of their seeds.
+// or too many have failed. It gives the first failures in the order of their
+// seeds: seeds are taken in order and every one taken is walked to its end, so
+// which these are does not depend on timing.
 func fleet(first uint64, count int, what decide, most int) (*coverage, []result) {
 	var next, failed atomic.Int64
 	var mu sync.Mutex
@@ -39,5 +40,5 @@ func fleet(first uint64, count int, what decide, most int) (*coverage, []result)
 	}
 	group.Wait()
 	sort.Slice(failures, func(i, j int) bool { return failures[i].seed < failures[j].seed })
-	return total, failures
+	return total, failures[:min(most, len(failures))]
 }

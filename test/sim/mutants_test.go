@@ -152,7 +152,7 @@ var mutants = []mutant{
 	{"does not ask who leads", seeing(blind), []string{i2Write}, 100},
 	{"does not wait for members to catch up", seeing(hasty), []string{i1Write}, 200},
 	{"the same, judged by its end", seeing(hasty).blindTo(i1Write), []string{i1}, 400},
-	{"writes without resourceVersion", decide{next: roll.Next, unfenced: true}, []string{i3Write}, 400},
+	{"writes without resourceVersion", decide{next: roll.Next, unfenced: true}, []string{i1, i3Write, i8, i10}, 400},
 	{"the same, judged by its end", decide{next: roll.Next, unfenced: true}.blindTo(i3Write), []string{i1, i3, i5, i8, i10}, 1500},
 	{"releases two at once", mutate(releaseTwo), []string{i3Write}, 100},
 	{"the same, judged by its end", mutate(releaseTwo).blindTo(i1Write, i2Write, i2Armed, i3Write), []string{i1, i3}, 200},
