@@ -44,12 +44,9 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	if err != nil {
 		return err
 	}
-	if err := Preflight(ctx, clients.meta, o.Scope, preflight); err != nil {
-		return ignoreStop(ctx, err)
-	}
-	store, err := NewCache(clients.apps, clients.meta, o.Scope)
+	store, err := openCache(ctx, clients, o.Scope)
 	if err != nil {
-		return err
+		return ignoreStop(ctx, err)
 	}
 	queue := newQueue(clock.RealClock{})
 	defer queue.ShutDown()
@@ -68,6 +65,13 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	go failTogether(ctx, store.Failed(), cancel)
 	go newWatchdog(o, store.Mirrors(clients.meta), t).Run(ctx)
 	return t.serve(ctx, o, clients, queue)
+}
+
+func openCache(ctx context.Context, c clients, scope Scope) (*Cache, error) {
+	if err := Preflight(ctx, c.meta, scope, preflight); err != nil {
+		return nil, err
+	}
+	return NewCache(c.apps, c.meta, scope)
 }
 
 // waitForSink stays alive and unready: a SinkBinding will restart the pod once it has injected the sink.

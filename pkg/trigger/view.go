@@ -36,11 +36,11 @@ type SetView struct {
 	Wave, Priority                              int
 
 	// What the function writes.
-	Phase, ConvergedRevision, Converged, HaltedRevision, HaltID, BlockReason string
+	Phase, ConvergedRevision, Converged, HaltedRevision, HaltID string
 	// Seq and StepInFlight come from the rollout record; RecordBroken says that it is there and cannot be read.
 	Seq                        int64
 	StepInFlight, RecordBroken bool
-	Moves, UnplannedElections  int
+	UnplannedElections         int
 	// Claimed says that our field manager owns the partition.
 	Claimed bool
 }
@@ -93,7 +93,7 @@ func readAnnotations(v *SetView, a map[string]string) {
 	// A wave that is no number counts as the first one: it must not let a set overtake.
 	v.Wave, _ = strconv.Atoi(a[events.AnnotationWave])
 	v.Priority, _ = strconv.Atoi(a[events.AnnotationPriority])
-	v.Phase, v.BlockReason = a[events.AnnotationPhase], a[events.AnnotationReason]
+	v.Phase = a[events.AnnotationPhase]
 	v.ConvergedRevision, v.Converged = a[events.AnnotationConvergedRevision], a[events.AnnotationConverged]
 	v.HaltedRevision, v.HaltID = a[events.AnnotationHaltedRevision], a[events.AnnotationHaltID]
 	readRecord(v, a[events.AnnotationRollout])
@@ -107,14 +107,13 @@ func readRecord(v *SetView, text string) {
 	var record struct {
 		Seq       int64           `json:"seq"`
 		Step      json.RawMessage `json:"step"`
-		Moves     int             `json:"moves"`
 		Unplanned int             `json:"unplannedElections"`
 	}
 	if err := json.Unmarshal([]byte(text), &record); err != nil {
 		v.RecordBroken = true
 		return
 	}
-	v.Seq, v.Moves, v.UnplannedElections = record.Seq, record.Moves, record.Unplanned
+	v.Seq, v.UnplannedElections = record.Seq, record.Unplanned
 	v.StepInFlight = len(record.Step) > 0 && string(record.Step) != "null"
 }
 
