@@ -14,26 +14,13 @@ import (
 	eventsv1 "k8s.io/api/events/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	jsonpatch "gopkg.in/evanphx/json-patch.v4"
 
-	"github.com/etcdroll/etcdroll/pkg/events"
 	"github.com/etcdroll/etcdroll/pkg/guard"
-	"github.com/etcdroll/etcdroll/pkg/guard/etcdprobe"
 )
-
-const (
-	oldRevision = "etcd-a"
-	newRevision = "etcd-b"
-	setUID      = types.UID("uid-set")
-)
-
-var noon = time.Date(2026, 11, 30, 12, 0, 0, 0, time.UTC)
-
-func ptr[T any](v T) *T { return &v }
 
 // world is an API server and an etcd cluster, as far as the function sees
 // them. Patches are applied for real, with their preconditions.
@@ -82,68 +69,10 @@ func newWorld(replicas int) *world {
 	return w
 }
 
-func memberID(i int) guard.ID { return guard.ID(0xa0 + i) }
-
-func peers(n int) []guard.Peer {
-	var list []guard.Peer
-	for i := range n {
-		list = append(list, guard.Peer{ID: memberID(i), Name: fmt.Sprintf("etcd-%d", i)})
-	}
-	return list
-}
-
 // outdated gives the set a new template that no pod runs yet.
 func (w *world) outdated() *world {
 	w.set.Status.UpdateRevision = newRevision
 	return w
-}
-
-func etcdSet(replicas int) *appsv1.StatefulSet {
-	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: "etcd", Namespace: "db", UID: setUID, ResourceVersion: "10", Generation: 3,
-			Labels: map[string]string{events.LabelManaged: "true"}, Annotations: map[string]string{},
-		},
-		Spec: appsv1.StatefulSetSpec{
-			Replicas: ptr(int32(replicas)), ServiceName: "etcd", PodManagementPolicy: appsv1.OrderedReadyPodManagement,
-			UpdateStrategy: appsv1.StatefulSetUpdateStrategy{
-				Type: appsv1.RollingUpdateStatefulSetStrategyType, RollingUpdate: &appsv1.RollingUpdateStatefulSetStrategy{Partition: ptr(int32(replicas))},
-			},
-			Template:             corev1.PodTemplateSpec{ObjectMeta: metav1.ObjectMeta{Labels: map[string]string{"app": "etcd"}}, Spec: etcdPodSpec()},
-			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{ObjectMeta: metav1.ObjectMeta{Name: "data"}}},
-		},
-		Status: appsv1.StatefulSetStatus{ObservedGeneration: 3, Replicas: int32(replicas), CurrentRevision: oldRevision, UpdateRevision: oldRevision},
-	}
-}
-
-func etcdPodSpec() corev1.PodSpec {
-	return corev1.PodSpec{
-		TerminationGracePeriodSeconds: ptr(int64(30)),
-		Containers: []corev1.Container{{
-			Name: "etcd", Image: "registry.example/etcd:v3.6.16",
-			Command:      []string{"etcd"},
-			Args:         []string{"--data-dir=/var/lib/etcd/data", "--listen-client-urls=http://$(POD_IP):2379"},
-			Ports:        []corev1.ContainerPort{{Name: "client", ContainerPort: 2379}},
-			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/etcd"}},
-		}},
-	}
-}
-
-func etcdPod(name, revision string) *corev1.Pod {
-	up := metav1.NewTime(noon.Add(-time.Hour))
-	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{
-			Name: name, Namespace: "db", UID: types.UID("uid-" + name), ResourceVersion: "7", CreationTimestamp: up,
-			Labels:          map[string]string{"app": "etcd", events.PodRevisionLabel: revision},
-			OwnerReferences: []metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "etcd", UID: setUID, Controller: ptr(true)}},
-		},
-		Spec: etcdPodSpec(),
-		Status: corev1.PodStatus{
-			Phase: corev1.PodRunning, PodIP: "10.0.0." + strconv.Itoa(len(name)),
-			Conditions:        []corev1.PodCondition{{Type: corev1.PodReady, Status: corev1.ConditionTrue, LastTransitionTime: up}},
-			ContainerStatuses: []corev1.ContainerStatus{{Name: "etcd", Ready: true, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: up}}}},
-		},
-	}
 }
 
 // enter notes a call and gives the failure that was planned for it.
@@ -165,14 +94,6 @@ func (w *world) enter(ctx context.Context, call string) error {
 		return planned[0]
 	}
 	return nil
-}
-
-func notFound(resource, name string) error {
-	return apierrors.NewNotFound(schema.GroupResource{Resource: resource}, name)
-}
-
-func forbidden(resource string) error {
-	return apierrors.NewForbidden(schema.GroupResource{Resource: resource}, "x", fmt.Errorf("no right"))
 }
 
 func (w *world) Set(ctx context.Context, _, name string) (*appsv1.StatefulSet, time.Time, error) {
@@ -305,51 +226,6 @@ func (w *world) RecordEvent(ctx context.Context, e *eventsv1.Event) error {
 	return nil
 }
 
-// Probe, MoveLeader and Leads make the world an etcd cluster.
-func (w *world) Probe(_ context.Context, endpoints []etcdprobe.Endpoint, _ etcdprobe.Credentials) etcdprobe.Reading {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.probes++
-	r := etcdprobe.Reading{Members: make([]guard.Member, len(endpoints)), Commit: w.commit, AlarmsRead: guard.Yes, Auth: guard.No}
-	for i, e := range endpoints {
-		if m := w.members[i]; m != nil && !e.Absent {
-			r.Members[i] = *m
-			if m.Reached {
-				r.Members[i].Leader = memberID(w.leader)
-			}
-		}
-	}
-	return r
-}
-
-func (w *world) MoveLeader(_ context.Context, leader etcdprobe.Endpoint, _ etcdprobe.Credentials, to guard.ID) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.calls = append(w.calls, fmt.Sprintf("move leader at %s", leader.Expect))
-	w.moves = append(w.moves, to)
-	if w.moveErr != nil {
-		return w.moveErr
-	}
-	w.leader = int(to - memberID(0))
-	for _, m := range w.members {
-		m.Term++
-	}
-	return nil
-}
-
-func (w *world) Leads(_ context.Context, e etcdprobe.Endpoint, _ etcdprobe.Credentials) guard.Answer {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	w.calls = append(w.calls, "leads "+e.Expect)
-	if a, has := w.leads[e.Index]; has {
-		return a
-	}
-	if e.Index == w.leader {
-		return guard.Yes
-	}
-	return guard.No
-}
-
 // count is how often a call was made.
 func (w *world) count(call string) int {
 	w.mu.Lock()
@@ -368,8 +244,4 @@ func (w *world) note(t *testing.T, key string) string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.set.Annotations[key]
-}
-
-func unreachable() guard.Member {
-	return guard.Member{Problem: guard.Unreachable, Detail: "Status: no connection"}
 }

@@ -1,0 +1,167 @@
+package fn
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"github.com/etcdroll/etcdroll/pkg/events"
+)
+
+func TestKN04_DuplicateOfATakenStepIsANoOp(t *testing.T) {
+	w := newWorld(3).outdated()
+	first := post(t, handler(w), diverged(), preferReply)
+	e := continueAt(0)
+	for range 3 {
+		if got := post(t, handler(w), e, preferReply); got.code != http.StatusOK || got.event != nil {
+			t.Errorf("an overtaken chain lives on: %d %s", got.code, got.kind())
+		}
+	}
+	if len(w.patches) != 1 || first.seq(t) != 1 {
+		t.Errorf("%d patches", len(w.patches))
+	}
+}
+
+func TestOnlyTheCurrentChainCarriesAWaitOn(t *testing.T) {
+	w := newWorld(3).outdated()
+	post(t, handler(w), diverged())
+	got := post(t, handler(w), continueAt(1), preferReply) // released, not yet acted upon
+	if got.kind() != events.TypeContinue || got.seq(t) != 1 {
+		t.Errorf("current chain: %d %s", got.code, got.kind())
+	}
+	if got := post(t, handler(w), diverged(), preferReply); got.code != http.StatusAccepted || got.event != nil {
+		t.Errorf("another look started a second chain: %d %s", got.code, got.kind())
+	}
+	if got := post(t, handler(w), continueAt(1)); got.code != http.StatusAccepted {
+		t.Errorf("without Prefer: %d", got.code)
+	}
+}
+
+func TestCG02_LostRaceIsObservedAnewAndQuiet(t *testing.T) {
+	w := newWorld(3).outdated()
+	once := true
+	w.before["patch set"] = func() {
+		if once {
+			once = false
+			w.set.Status.UpdateRevision = "etcd-c" // a template that came between
+			w.touch()
+		}
+	}
+	got := post(t, handler(w), diverged(), preferReply)
+	if got.kind() != events.TypeContinue || w.count("patch set") != 2 || w.count("get set") != 2 || len(w.patches) != 1 {
+		t.Fatalf("%d %s, calls %v", got.code, got.kind(), w.calls)
+	}
+	if !strings.Contains(string(w.patches[0].Body), "etcd-c") {
+		t.Errorf("the old decision was sent again: %s", w.patches[0].Body)
+	}
+}
+
+func TestKN04_RaceLostForGoodIsAQuietSuccess(t *testing.T) {
+	w := newWorld(3).outdated()
+	w.before["patch set"] = func() { w.touch() }
+	got := post(t, handler(w), diverged(), preferReply)
+	if got.code != http.StatusAccepted || got.event != nil || w.count("patch set") != maxRounds || len(w.patches) != 0 {
+		t.Errorf("%d %s, %d tries", got.code, got.kind(), w.count("patch set"))
+	}
+}
+
+func TestKN11_TwoFunctionsAtOnceTakeOneStep(t *testing.T) {
+	w := newWorld(3).outdated()
+	w.leader = 2 // so that the step is a leader move, which must happen once
+	meet := make(chan struct{}, 2)
+	w.before["patch set"] = func() { meet <- struct{}{}; time.Sleep(10 * time.Millisecond) }
+	done := make(chan answered, 2)
+	for range 2 {
+		go func() { done <- post(t, handler(w), diverged(), preferReply) }()
+	}
+	<-done
+	<-done
+	if len(w.patches) != 1 || len(w.moves) != 1 {
+		t.Errorf("%d writes, %d moves", len(w.patches), len(w.moves))
+	}
+}
+
+func TestWriteOfUnknownFateIsNotFollowedUp(t *testing.T) {
+	for name, err := range map[string]error{
+		"no answer":      context.DeadlineExceeded,
+		"server timeout": apierrors.NewServerTimeout(schema.GroupResource{Resource: "statefulsets"}, "patch", 1),
+		"gateway":        apierrors.NewTimeoutError("took too long", 1),
+	} {
+		w := newWorld(3).outdated()
+		w.leader = 2
+		w.fails["patch set"] = []error{err}
+		got := post(t, handler(w), diverged(), preferReply)
+		if got.code != http.StatusAccepted || got.event != nil || len(w.moves) != 0 || w.count("patch set") != 1 {
+			t.Errorf("%s: %d %s, %d moves, %d tries", name, got.code, got.kind(), len(w.moves), w.count("patch set"))
+		}
+	}
+}
+
+func TestCallerThatGoesAwayDoesNotCutAStepInHalf(t *testing.T) {
+	w := newWorld(3).outdated()
+	w.leader = 2
+	ctx, cancel := context.WithCancel(context.Background())
+	w.before["patch set"] = cancel
+	r := request(t, diverged()).WithContext(ctx)
+	serve(t, handler(w), r)
+	if len(w.patches) != 1 || len(w.moves) != 1 || w.count("record event") != 0 && len(w.told) == 0 {
+		t.Errorf("%d writes, %d moves", len(w.patches), len(w.moves))
+	}
+}
+
+func TestCallerThatIsGoneAlreadyStartsNothing(t *testing.T) {
+	w := newWorld(3).outdated()
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	serve(t, handler(w), request(t, diverged()).WithContext(ctx))
+	if len(w.patches) != 0 {
+		t.Error("a write was begun for nobody")
+	}
+}
+
+func TestWaitingIsPolledInsideTheRequestUpToMaxWait(t *testing.T) {
+	w := newWorld(3).outdated()
+	post(t, handler(w), diverged())
+	looks := 0
+	w.before["get set"] = func() {
+		looks++
+		if looks == 3 { // the controller has acted
+			w.mu.Lock()
+			p := etcdPod("etcd-2", newRevision)
+			p.UID = "uid-new"
+			w.pods["etcd-2"] = p
+			w.set.Status.ObservedGeneration = w.set.Generation
+			w.mu.Unlock()
+		}
+	}
+	h := handler(w)
+	h.MaxWait = 10 * time.Second
+	got := post(t, h, continueAt(1), preferReply)
+	if got.kind() != events.TypeContinue || got.seq(t) != 2 || partition(w.set) != 3 || looks != 3 {
+		t.Errorf("%d %s, partition %d after %d looks", got.code, got.kind(), partition(w.set), looks)
+	}
+}
+
+func TestPollingEndsBeforeMaxWaitAndWhenTheFunctionStops(t *testing.T) {
+	stopped := make(chan struct{})
+	close(stopped)
+	for name, change := range map[string]func(*Handler){
+		"no time":  func(h *Handler) { h.MaxWait = 200 * time.Millisecond },
+		"stopping": func(h *Handler) { h.MaxWait, h.Stopping = time.Minute, stopped },
+	} {
+		w := newWorld(3).outdated()
+		post(t, handler(w), diverged())
+		h := handler(w)
+		change(h)
+		start := time.Now()
+		got := post(t, h, continueAt(1), preferReply)
+		if got.kind() != events.TypeContinue || time.Since(start) > 5*time.Second {
+			t.Errorf("%s: %d %s after %s", name, got.code, got.kind(), time.Since(start))
+		}
+	}
+}
