@@ -73,8 +73,11 @@ func TestKN04_RaceLostForGoodIsAQuietSuccess(t *testing.T) {
 func TestKN11_TwoFunctionsAtOnceTakeOneStep(t *testing.T) {
 	w := newWorld(3).outdated()
 	w.leader = 2 // so that the step is a leader move, which must happen once
-	meet := make(chan struct{}, 2)
-	w.before["patch set"] = func() { meet <- struct{}{}; time.Sleep(10 * time.Millisecond) }
+	w.before["patch set"] = func() { // neither writes before both have looked
+		for end := time.Now().Add(10 * time.Second); w.count("get set") < 2 && time.Now().Before(end); {
+			time.Sleep(time.Millisecond)
+		}
+	}
 	done := make(chan answered, 2)
 	for range 2 {
 		go func() { done <- post(t, handler(w), diverged(), preferReply) }()
