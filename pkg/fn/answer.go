@@ -24,6 +24,7 @@ type Answer struct {
 	Status int
 	Event  *event.Event
 	Text   string // for people, with a status that is no success
+	Type   string // of an event that asks for nothing, for the log
 }
 
 // continuation is the event that keeps the chain going; nil when it ends
@@ -111,8 +112,11 @@ func (a Answer) write(ctx context.Context, w http.ResponseWriter) {
 			return
 		}
 	}
-	if a.Status == http.StatusServiceUnavailable {
+	switch a.Status {
+	case http.StatusServiceUnavailable:
 		w.Header().Set("Retry-After", retryAfter)
+	case http.StatusMethodNotAllowed:
+		w.Header().Set("Allow", http.MethodPost)
 	}
 	if a.Text == "" {
 		w.WriteHeader(a.Status)

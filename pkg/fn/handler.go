@@ -57,7 +57,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.Clock()
 	parent, request, refusal := h.read(r)
 	if refusal != nil {
-		h.Log.Info("event not taken", "status", refusal.Status, "why", oneLine(refusal.Text, 300))
+		level := slog.LevelInfo
+		if refusal.Status == http.StatusOK {
+			level = slog.LevelDebug // of a foreign type; there may be many
+		}
+		h.Log.Log(r.Context(), level, "event not taken", "status", refusal.Status, "type", oneLine(refusal.Type, 80), "why", oneLine(refusal.Text, 300))
 		refusal.write(r.Context(), w)
 		return
 	}
@@ -92,7 +96,7 @@ func (h *Handler) read(r *http.Request) (*event.Event, events.Request, *Answer) 
 	request, err := events.Parse(*e)
 	switch {
 	case errors.Is(err, events.ErrUnknownType), errors.Is(err, events.ErrFact):
-		return nil, events.Request{}, &Answer{Status: http.StatusOK}
+		return nil, events.Request{}, &Answer{Status: http.StatusOK, Type: e.Type()}
 	case err != nil:
 		return nil, events.Request{}, &Answer{Status: http.StatusBadRequest, Text: err.Error()}
 	case !h.Namespaces.Allow(request.Target.Namespace):
