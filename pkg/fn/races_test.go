@@ -72,7 +72,7 @@ func TestKN04_RaceLostForGoodIsAQuietSuccess(t *testing.T) {
 
 func TestKN11_TwoFunctionsAtOnceTakeOneStep(t *testing.T) {
 	w := newWorld(3).outdated()
-	w.leader = 2 // so that the step is a leader move, which must happen once
+	w.leader = 2                     // so that the step is a leader move, which must happen once
 	w.before["patch set"] = func() { // neither writes before both have looked
 		for end := time.Now().Add(10 * time.Second); w.count("get set") < 2 && time.Now().Before(end); {
 			time.Sleep(time.Millisecond)
