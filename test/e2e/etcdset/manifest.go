@@ -106,14 +106,7 @@ func (o Options) statefulSet() *appsv1.StatefulSet {
 				ObjectMeta: metav1.ObjectMeta{Labels: o.labels()},
 				Spec:       o.podSpec(),
 			},
-			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{{
-				ObjectMeta: metav1.ObjectMeta{Name: "data"},
-				Spec: corev1.PersistentVolumeClaimSpec{
-					AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
-					Resources: corev1.VolumeResourceRequirements{
-						Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
-				},
-			}},
+			VolumeClaimTemplates: []corev1.PersistentVolumeClaim{dataClaim()},
 		},
 	}
 	if !o.Native {
@@ -132,6 +125,17 @@ func (o Options) statefulSet() *appsv1.StatefulSet {
 		o.Shape(set)
 	}
 	return set
+}
+
+func dataClaim() corev1.PersistentVolumeClaim {
+	return corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Name: "data"},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes: []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			Resources: corev1.VolumeResourceRequirements{
+				Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
 }
 
 func (o Options) configName() string { return o.Name + "-roll" }
