@@ -47,14 +47,15 @@ func (w *world) tail() string {
 // toRest lets the set come to rest within the bounds and names how it rests.
 func (w *world) toRest(when string) string {
 	n := w.n()
-	from, wrote, moved := w.tick, w.ledger.writes, w.tick
-	before := w.restless()
-	patience := ticksOf(w.limits.ReadyTimeout+w.limits.HealthTimeout) + 8
+	from, wrote := w.tick, w.ledger.writes
+	moved, runs, before := w.tick, w.looks(), w.restless()
+	quiet := ticksOf(w.limits.ReadyTimeout+w.limits.HealthTimeout) + 8
 	ok := w.pass(w.patience(), func() bool {
 		if now := w.restless(); now != before {
-			before, moved = now, w.tick
+			before, moved, runs = now, w.tick, w.looks()
 		}
-		return w.converged() || w.halted() && w.tick-moved > 8 || w.tick-moved > patience
+		looked := w.looks() > runs+2 // on a bad channel silence proves nothing
+		return w.converged() || w.halted() && w.tick-moved > 8 || looked && w.tick-moved > quiet
 	})
 	if w.ledger.broken != nil {
 		return "broken"
@@ -86,6 +87,9 @@ func (w *world) rests(ok bool, when string) string {
 	}
 	return "broken"
 }
+
+// looks is how many decisions were made that did not end at a stale event.
+func (w *world) looks() int { return w.seen.runs - w.seen.reasons[string(roll.ReasonStaleEvent)] }
 
 // restless folds what must stop changing before the set is at rest.
 func (w *world) restless() [2 + mostMembers]int64 {
