@@ -7,7 +7,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"github.com/etcdroll/etcdroll/test/e2e/etcdset"
-	"github.com/etcdroll/etcdroll/test/e2e/observer"
 )
 
 // deleting runs a function that has the right to delete pods.
@@ -17,10 +16,6 @@ func (s *stage) deleting() {
 	function := s.part(place.Function())
 	s.part(place.Trigger(function.URL, "--leader-elect=false"))
 }
-
-// labelled is the end of a roll of an OnDelete set: there is no lock, and the
-// controller does not promote the revision.
-func labelled(v observer.View) bool { return v.AllOnTarget() && v.AllUp() && v.Set.Marked() }
 
 // Under OnDelete pods are deleted one by one, the followers first and the
 // leader's last, which takes one move wherever it led.
@@ -32,14 +27,13 @@ func TestOnDeleteTakesTheLeaderLast(t *testing.T) {
 	}
 	s := newStage(t, o)
 	s.deleting()
-	s.must(s.observer.Until(s.ctx, rollsWithin, "the new set is not marked", labelled))
+	s.settled()
 	s.leaderAt(1)
 	s.start(etcdset.ToVersion("3.7.3"))
-	s.must(s.observer.Until(s.ctx, rollsWithin, "the roll has not ended", labelled))
-	r := s.report()
-	if r.Unplanned != 0 || len(r.Led) != 0 || r.PodsDown > 1 || r.MembersDown > 1 {
-		t.Errorf("%d unplanned elections, given up while leading: %v, %d pods and %d members down at one time", r.Unplanned, r.Led, r.PodsDown, r.MembersDown)
-	}
+	r := s.settled()
+	safe(t, r)
+	converged(t, r)
+	deleted(t, r, map[int]int{0: 1, 1: 1, 2: 1})
 	var order []int
 	for _, e := range r.Replaced {
 		order = append(order, e.Index)

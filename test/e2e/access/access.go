@@ -3,6 +3,7 @@ package access
 import (
 	"context"
 	"crypto/tls"
+	"net"
 	"slices"
 	"sync"
 
@@ -37,14 +38,36 @@ func (a Access) URL(hostPort string) string {
 // Config adds what members want to a client's configuration.
 func (a Access) Config(c clientv3.Config) clientv3.Config {
 	c.TLS, c.Username, c.Password = a.TLS, a.User, a.Password
+	if a.TLS != nil {
+		c.DialOptions = append(slices.Clone(c.DialOptions), grpc.WithTransportCredentials(expecting(a.TLS)))
+	}
 	return c
+}
+
+// expecting are credentials that expect the configured server name. client/v3
+// would expect the address that it dials instead.
+func expecting(c *tls.Config) credentials.TransportCredentials {
+	return oneName{credentials.NewTLS(c), c.ServerName}
+}
+
+type oneName struct {
+	credentials.TransportCredentials
+	name string
+}
+
+func (o oneName) ClientHandshake(ctx context.Context, _ string, c net.Conn) (net.Conn, credentials.AuthInfo, error) {
+	return o.TransportCredentials.ClientHandshake(ctx, o.name, c)
+}
+
+func (o oneName) Clone() credentials.TransportCredentials {
+	return oneName{o.TransportCredentials.Clone(), o.name}
 }
 
 // DialOptions are for a bare gRPC connection to one member.
 func (a Access) DialOptions() []grpc.DialOption {
 	transport := insecure.NewCredentials()
 	if a.TLS != nil {
-		transport = credentials.NewTLS(a.TLS)
+		transport = expecting(a.TLS)
 	}
 	options := []grpc.DialOption{grpc.WithTransportCredentials(transport)}
 	if a.User != "" {
