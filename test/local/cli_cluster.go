@@ -73,7 +73,7 @@ func upCommand() *cobra.Command {
 	dir := dirFlag(cmd)
 	flags := cmd.Flags()
 	flags.IntVar(&o.Nodes, "nodes", 3, "number of nodes; the first half, rounded up, is in pool blue, the rest in pool green")
-	flags.BoolVar(&foreground, "foreground", false, "stay until interrupted, then end the cluster; it also ends if this process is killed")
+	flags.BoolVar(&foreground, "foreground", false, "stay until interrupted and then end the cluster; it also ends when this process or its parent is killed")
 	flags.StringVar(&o.FeatureGates, "feature-gates", "", "feature gates of the three control plane programs")
 	flags.StringVar(&o.AuditLog, "audit-log", "", "the API server's audit log (default audit.log in the cluster's directory)")
 	flags.StringArrayVar(&o.Images, "image", nil, "IMAGE=[NAME:]PATH[,[NAME:]PATH...]: programs of an image; repeatable")
@@ -87,6 +87,7 @@ func upCommand() *cobra.Command {
 			return fmt.Errorf("--nodes %d is not between 1 and 26", o.Nodes)
 		}
 		o.Tied = foreground
+		parent := os.Getppid()
 		if err := fillUp(cmd.Context(), &o); err != nil {
 			return err
 		}
@@ -95,7 +96,7 @@ func upCommand() *cobra.Command {
 		}
 		fmt.Printf("export KUBECONFIG=%s\n", o.Dir.Kubeconfig(""))
 		if foreground {
-			return stay(cmd.Context(), o.Dir)
+			return stay(cmd.Context(), o.Dir, parent)
 		}
 		return nil
 	}
@@ -121,13 +122,17 @@ func fillUp(ctx context.Context, o *cluster.Options) error {
 	return err
 }
 
-// stay waits for an interrupt, or for another process to end the cluster.
-func stay(ctx context.Context, dir cluster.Dir) error {
+// stay waits for an interrupt, for the death of the process that started this
+// one, or for another process to end the cluster.
+func stay(ctx context.Context, dir cluster.Dir, parent int) error {
 	for {
 		select {
 		case <-ctx.Done():
 			return cluster.Down(dir)
 		case <-time.After(500 * time.Millisecond):
+		}
+		if os.Getppid() != parent {
+			return cluster.Down(dir)
 		}
 		if running, err := cluster.Running(dir); err != nil || !running {
 			return err

@@ -124,21 +124,8 @@ func TestForegroundEndsWithItsProcess(t *testing.T) {
 			dir := filepath.Join(t.TempDir(), "cluster")
 			t.Cleanup(func() { cli(t, dir, "down") })
 			cmd := command(t, dir, "up", "--foreground", "--nodes", "1")
-			cmd.Stderr = os.Stderr
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			line := make([]byte, 500)
-			n, err := out.Read(line) // the export line: the cluster is up
-			if err != nil {
-				t.Fatal(err)
-			}
 			l := &local{t: t, dir: dir}
-			l.connect(strings.TrimSpace(strings.TrimPrefix(string(line[:n]), "export KUBECONFIG=")))
+			l.connect(startForeground(t, cmd))
 			l.create(t, "default", simplePod("p-"+name, cluster.PauseImage))
 			l.untilPod(t, "default", "p-"+name, "the pod is ready", podReady)
 			before := records(t, dir)

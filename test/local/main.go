@@ -14,8 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/etcdroll/etcdroll/test/local/podtool"
-	"github.com/etcdroll/etcdroll/test/local/sandbox"
+	_ "github.com/etcdroll/etcdroll/test/local/podtool" // makes this program the pause image's, too
 )
 
 // The parent-death signal of components follows the thread that started them:
@@ -25,14 +24,6 @@ func init() { runtime.LockOSThread() }
 func main() { os.Exit(execute(os.Args[1:])) }
 
 func execute(args []string) int {
-	if len(args) > 0 { // these two run inside containers and must be quick
-		switch args[0] {
-		case sandbox.InitCommand:
-			return sandbox.Init()
-		case podtool.Command:
-			return podtool.Main(args[1:])
-		}
-	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	root := rootCommand()

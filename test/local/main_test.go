@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"fmt"
@@ -72,9 +73,28 @@ func up(t *testing.T, args ...string) *local {
 	}
 	l := &local{t: t, dir: filepath.Join(t.TempDir(), "cluster"), kubectl: kubectl}
 	t.Cleanup(func() { cli(t, l.dir, "down") })
-	out := cli(t, l.dir, append([]string{"up", "--image", "registry.local/kubectl:dev=kubectl:" + kubectl}, args...)...)
-	l.connect(strings.TrimSpace(strings.TrimPrefix(out, "export KUBECONFIG=")))
+	args = append([]string{"up", "--foreground", "--image", "registry.local/kubectl:dev=kubectl:" + kubectl}, args...)
+	l.connect(startForeground(t, command(t, l.dir, args...)))
 	return l
+}
+
+// startForeground starts `up --foreground` and returns the kubeconfig's path once
+// the cluster is up.
+func startForeground(t *testing.T, cmd *exec.Cmd) string {
+	t.Helper()
+	cmd.Stderr = os.Stderr
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	line, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		t.Fatalf("the cluster did not start: %v", err)
+	}
+	return strings.TrimSpace(strings.TrimPrefix(line, "export KUBECONFIG="))
 }
 
 func (l *local) connect(kubeconfig string) {

@@ -66,6 +66,7 @@ func Run(ctx context.Context, config Config) error {
 		return fmt.Errorf("reading the agent's kubeconfig: %w", err)
 	}
 	rest.QPS, rest.Burst = -1, -1 // a test machine's agent must not wait for itself
+	rest.Dial = dialPatiently
 	client, err := kubernetes.NewForConfig(rest)
 	if err != nil {
 		return err

@@ -18,22 +18,8 @@ import (
 
 	"github.com/etcdroll/etcdroll/test/local/image"
 	"github.com/etcdroll/etcdroll/test/local/podenv"
-	"github.com/etcdroll/etcdroll/test/local/podtool"
-	"github.com/etcdroll/etcdroll/test/local/sandbox"
+	"github.com/etcdroll/etcdroll/test/local/podtool" // the test binary is the containers' program
 )
-
-// The test binary is also container-init and the containers' program.
-func TestMain(m *testing.M) {
-	if len(os.Args) > 1 {
-		switch os.Args[1] {
-		case sandbox.InitCommand:
-			os.Exit(sandbox.Init())
-		case podtool.Command:
-			os.Exit(podtool.Main(os.Args[2:]))
-		}
-	}
-	os.Exit(m.Run())
-}
 
 type nothing struct{}
 

@@ -1,4 +1,4 @@
-// Package podtool is the program of the built-in pause image: it waits and, for
+// Package podtool is, when imported, the program of the built-in pause image: it waits and, for
 // tests, behaves in a few other ways.
 package podtool
 
@@ -16,7 +16,15 @@ import (
 // Command is the hidden subcommand.
 const Command = "pod-tool"
 
-// Main runs one behaviour and returns the exit code:
+// Done here for the same reason as in package inside: exec probes that use this
+// program should be cheap.
+func init() {
+	if len(os.Args) > 1 && os.Args[1] == Command {
+		os.Exit(run(os.Args[2:]))
+	}
+}
+
+// run shows one behaviour and returns the exit code:
 //
 //	pause              wait for SIGTERM, then exit 0
 //	stubborn           ignore SIGTERM
@@ -26,7 +34,7 @@ const Command = "pod-tool"
 //	serve ADDRESS FILE answer 200 while FILE exists and 503 while it does not
 //	get URL            print the status code of a GET; exit 0 if it is 200
 //	test FILE          exit 0 if FILE exists, else 1
-func Main(args []string) int {
+func run(args []string) int {
 	if len(args) == 0 {
 		args = []string{"pause"}
 	}

@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"os/exec"
-	"path/filepath"
-	"strings"
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/etcdroll/etcdroll/test/local/inside"
 )
 
 // Streams are the standard streams of a command run inside a container; nil
@@ -29,7 +28,7 @@ func (p *Process) Exec(ctx context.Context, argv []string, streams Streams) (int
 		return 0, errors.New("exec in a container needs root: entering another user name space is not supported")
 	}
 	root := fmt.Sprintf("/proc/%d/root", p.pid)
-	program, err := lookPathBelow(root, argv[0], p.env)
+	program, err := inside.LookPath(root, argv[0], p.env)
 	if err != nil {
 		return 0, err
 	}
@@ -60,25 +59,4 @@ func (p *Process) Exec(ctx context.Context, argv []string, streams Streams) (int
 		return exit.ExitCode(), nil
 	}
 	return 0, err
-}
-
-// lookPathBelow finds the program as a container runtime does, in the PATH of
-// the container's environment. The result is a path as seen inside root.
-func lookPathBelow(root, name string, env []string) (string, error) {
-	if strings.Contains(name, "/") {
-		return name, nil
-	}
-	path := DefaultPath
-	for _, e := range env {
-		if value, ok := strings.CutPrefix(e, "PATH="); ok {
-			path = value
-		}
-	}
-	for _, dir := range filepath.SplitList(path) {
-		info, err := os.Stat(filepath.Join(root, dir, name))
-		if err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
-			return filepath.Join(dir, name), nil
-		}
-	}
-	return "", fmt.Errorf("exec: %q: %w", name, exec.ErrNotFound)
 }

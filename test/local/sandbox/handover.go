@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"runtime"
 	"strings"
+
+	"github.com/etcdroll/etcdroll/test/local/inside"
 )
 
 // conversation carries the setup to container-init and its complaint back. The
@@ -35,7 +37,7 @@ func (c *conversation) abandon() {
 	}
 }
 
-func (c *conversation) handOver(s setup) string {
+func (c *conversation) handOver(s inside.Setup) string {
 	_, _ = c.setupR.Close(), c.answerW.Close()
 	sent := json.NewEncoder(c.setupW).Encode(s)
 	_ = c.setupW.Close()
@@ -45,7 +47,7 @@ func (c *conversation) handOver(s setup) string {
 		return failure
 	}
 	if err := errors.Join(sent, err); err != nil {
-		return "talking to " + InitCommand + ": " + err.Error()
+		return "talking to " + inside.Command + ": " + err.Error()
 	}
 	return ""
 }

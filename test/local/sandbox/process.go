@@ -11,6 +11,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/etcdroll/etcdroll/test/local/inside"
 	"github.com/etcdroll/etcdroll/test/local/proc"
 )
 
@@ -106,7 +107,7 @@ func (s Spec) command(log *os.File) (*exec.Cmd, *conversation, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	cmd := exec.Command("/proc/self/exe", InitCommand)
+	cmd := exec.Command("/proc/self/exe", inside.Command)
 	cmd.Env = []string{}
 	cmd.Stdout, cmd.Stderr = log, log
 	cmd.ExtraFiles = talk.childFiles()
@@ -124,13 +125,13 @@ func (s Spec) command(log *os.File) (*exec.Cmd, *conversation, error) {
 	return cmd, talk, nil
 }
 
-func (s Spec) setup() setup {
+func (s Spec) setup() inside.Setup {
 	mounts := slices.Clone(s.Mounts)
 	for name, path := range s.Programs {
 		mounts = append(mounts, Mount{Source: path, Target: "/usr/local/bin/" + name})
 	}
 	mounts = append(mounts, libraryMounts()...)
-	return setup{Root: s.Root, Hostname: s.Hostname, Mounts: mounts, Argv: s.Argv, Env: s.Env, Dir: s.Dir}
+	return inside.Setup{Root: s.Root, Hostname: s.Hostname, Mounts: mounts, Argv: s.Argv, Env: s.Env, Dir: s.Dir}
 }
 
 // prepareRoot makes the skeleton of the container's file system on the host; the

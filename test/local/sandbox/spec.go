@@ -7,14 +7,15 @@ import (
 	"fmt"
 	"os"
 	"time"
+
+	"github.com/etcdroll/etcdroll/test/local/inside"
 )
 
-// InitCommand is the hidden subcommand under which this program sets up the
-// name spaces from the inside and then becomes the container.
-const InitCommand = "container-init"
-
 // DefaultPath is PATH where the container's environment does not set it.
-const DefaultPath = "/usr/local/bin:/usr/bin:/bin"
+const DefaultPath = inside.DefaultPath
+
+// Mount binds a host file or directory to a path inside the container.
+type Mount = inside.Mount
 
 // Spec is one container, ready to run.
 type Spec struct {
@@ -29,13 +30,6 @@ type Spec struct {
 	Dir      string            // working directory inside the container
 	Log      string            // host file to which output is appended
 	RunDir   string            // where the process record is kept while it runs
-}
-
-// Mount binds a host file or directory to a path inside the container.
-type Mount struct {
-	Source   string
-	Target   string
-	ReadOnly bool
 }
 
 // Exit is how a container ended.
@@ -58,16 +52,6 @@ func (e Exit) String() string {
 type StartError struct{ Message string }
 
 func (e *StartError) Error() string { return e.Message }
-
-// setup is what container-init reads from its parent.
-type setup struct {
-	Root     string
-	Hostname string
-	Mounts   []Mount
-	Argv     []string
-	Env      []string
-	Dir      string
-}
 
 // privileged says whether mounts can be made without a user name space.
 func privileged() bool { return os.Geteuid() == 0 }
