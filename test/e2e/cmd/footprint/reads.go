@@ -18,7 +18,12 @@ const (
 
 func kindOf(e audit.Entry) string {
 	switch key := e.Verb + " " + e.Object.Resource; key {
-	case sets, pods, budgets, patches:
+	case patches:
+		if e.Response.Code >= 300 {
+			return others // a lost race takes no step
+		}
+		return key
+	case sets, pods, budgets:
 		return key
 	case "get secrets", "get configmaps":
 		return named
@@ -37,7 +42,7 @@ func reads(entries []audit.Entry) []figure {
 			looks = append(looks, map[string]int{})
 		}
 		if kind == others {
-			strange[e.Verb+" "+e.Object.Resource]++
+			strange[fmt.Sprintf("%s %s %d", e.Verb, e.Object.Resource, e.Response.Code)]++
 			continue
 		}
 		if len(looks) > 0 {
@@ -66,6 +71,6 @@ func reads(entries []audit.Entry) []figure {
 		{"a step reads: budget lists", span(budgets), "at most 1"},
 		{"a step writes: patches of the set", span(patches), "1"},
 		{"steps, and looks in all", fmt.Sprintf("%d of %d", steps, len(looks)), ""},
-		{"other requests during the roll", fmt.Sprint(strange), "events"},
+		{"other requests during the roll", fmt.Sprint(strange), ""},
 	}
 }
