@@ -1,6 +1,7 @@
 package child
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -20,8 +21,10 @@ type Command struct {
 	Path string
 	Args []string
 	Env  []string  // NAME=value, added to this process's environment
+	Dir  string    // working directory; "" is this process's
 	Log  string    // file that standard output and error are appended to
 	Out  io.Writer // standard output goes here instead, if set
+	Err  io.Writer // standard error goes here instead, if set
 	// Farewell is what the child gets when this process dies; zero is SIGKILL.
 	Farewell syscall.Signal
 }
@@ -58,7 +61,7 @@ func onStarter(f func()) {
 // Start runs the command and returns at once.
 func Start(c Command) (*Process, error) {
 	cmd := exec.Command(c.Path, c.Args...)
-	cmd.Env = append(os.Environ(), c.Env...)
+	cmd.Env, cmd.Dir = append(os.Environ(), c.Env...), c.Dir
 	if c.Farewell == 0 {
 		c.Farewell = syscall.SIGKILL
 	}
@@ -78,6 +81,9 @@ func Start(c Command) (*Process, error) {
 	if c.Out != nil {
 		cmd.Stdout = c.Out
 	}
+	if c.Err != nil {
+		cmd.Stderr = c.Err
+	}
 	var err error
 	onStarter(func() { err = cmd.Start() })
 	closeLog() // the child has its own
@@ -90,6 +96,25 @@ func Start(c Command) (*Process, error) {
 		close(p.done)
 	}()
 	return p, nil
+}
+
+// Run runs the command to its end, or kills it when the context ends first. The
+// error shows the end of its log.
+func Run(ctx context.Context, c Command) error {
+	p, err := Start(c)
+	if err != nil {
+		return err
+	}
+	select {
+	case <-p.Done():
+	case <-ctx.Done():
+		p.Kill()
+		return context.Cause(ctx)
+	}
+	if p.Err() != nil {
+		return fmt.Errorf("%s: %w\n%s", c.Name, p.Err(), p.Tail(20))
+	}
+	return nil
 }
 
 // PID is the child's process id, and its group's.

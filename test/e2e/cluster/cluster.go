@@ -64,21 +64,22 @@ func (c *Cluster) startLocal(ctx context.Context, progress io.Writer) error {
 		return err
 	}
 	c.cli = filepath.Join(c.Dir, "local")
-	if err := run(ctx, progress, "go", "build", "-C", filepath.Join(root, "test", "local"), "-o", c.cli, "."); err != nil {
-		return fmt.Errorf("build the local cluster: %w", err)
+	sources, log := filepath.Join(root, "test", "local"), filepath.Join(c.Dir, "local.log")
+	if err := child.Run(ctx, child.Command{Name: "building the local cluster", Path: "go", Dir: sources, Log: log,
+		Args: []string{"build", "-o", c.cli, "."}}); err != nil {
+		return err
 	}
 	// Building the control plane can take long the first time; it is told apart
 	// from starting, which has a deadline.
-	build := exec.CommandContext(ctx, c.cli, "build")
-	build.Dir, build.Stderr = filepath.Join(root, "test", "local"), progress
-	if err := build.Run(); err != nil {
-		return fmt.Errorf("build the control plane: %w", err)
+	if err := child.Run(ctx, child.Command{Name: "building the control plane", Path: c.cli, Dir: sources, Log: log, Err: progress,
+		Args: []string{"build"}}); err != nil {
+		return err
 	}
 	home := filepath.Join(c.Dir, "cluster")
 	c.Kubeconfig, c.AuditLog = filepath.Join(home, "kubeconfig"), filepath.Join(home, "audit.log")
 	ready := &lineWatch{want: "export KUBECONFIG=", seen: make(chan struct{})}
 	c.local, err = child.Start(child.Command{
-		Name: "local cluster", Path: c.cli, Out: ready, Log: filepath.Join(c.Dir, "local.log"),
+		Name: "local cluster", Path: c.cli, Out: ready, Log: log,
 		Args:     []string{"up", "--foreground", "--nodes=4", "--backoff-base=1s", "--dir=" + home},
 		Farewell: syscall.SIGTERM,
 	})
@@ -147,12 +148,6 @@ func Root(ctx context.Context) (string, error) {
 		return "", errors.New("not inside a checkout of etcdroll")
 	}
 	return filepath.Dir(file), nil
-}
-
-func run(ctx context.Context, progress io.Writer, name string, args ...string) error {
-	cmd := exec.CommandContext(ctx, name, args...)
-	cmd.Stdout, cmd.Stderr = progress, progress
-	return cmd.Run()
 }
 
 // lineWatch closes seen once a line that starts with want has passed.

@@ -2,11 +2,10 @@ package product
 
 import (
 	"context"
-	"fmt"
-	"os/exec"
 	"path/filepath"
 	"slices"
 
+	"github.com/etcdroll/etcdroll/test/e2e/child"
 	"github.com/etcdroll/etcdroll/test/e2e/cluster"
 )
 
@@ -41,14 +40,13 @@ func build(ctx context.Context, dir string, flags []string, names ...string) (Pr
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
-		args := append([]string{"build", "-ldflags", "-s -w", "-o", filepath.Join(dir, name)}, flags...)
-		cmd := exec.CommandContext(ctx, "go", append(args, source)...)
-		cmd.Dir = root
+		c := child.Command{Name: "building " + source, Path: "go", Dir: root, Log: filepath.Join(dir, "build-"+name+".log"),
+			Args: append(append([]string{"build", "-ldflags", "-s -w", "-o", filepath.Join(dir, name)}, flags...), source)}
 		if len(flags) > 0 {
-			cmd.Env = append(cmd.Environ(), "CGO_ENABLED=0")
+			c.Env = []string{"CGO_ENABLED=0"}
 		}
-		if out, err := cmd.CombinedOutput(); err != nil {
-			return Programs{}, fmt.Errorf("build %s: %w\n%s", source, err, out)
+		if err := child.Run(ctx, c); err != nil {
+			return Programs{}, err
 		}
 	}
 	return Programs{Trigger: filepath.Join(dir, "trigger"), Function: filepath.Join(dir, "roll-fn"), Chaos: filepath.Join(dir, "roll-fn-chaos")}, nil
