@@ -29,7 +29,7 @@ func (w *world) accept(f *function, d roll.Decision) bool {
 		s.claims = true
 		w.setPartition(wr.Partition, true)
 		if s.episode != nil {
-			s.episode.opened = f.readAt // as the record counts it
+			s.episode.opened = f.nowAt // as the record counts it
 		}
 	}
 	if d.Effect.Kind == roll.MoveLeader {

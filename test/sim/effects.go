@@ -18,27 +18,37 @@ func (w *world) write(f *function) {
 			f.phase = acting
 			return
 		}
-		f.phase = idle
-		if f.retries++; f.retries <= 2 {
-			f.phase, f.obs = readSet, roll.Observed{}
-		}
+		w.again(f)
 		return
 	}
-	f.seq = d.Write.Record.Seq
+	f.seq, f.written = d.Write.Record.Seq, true
 	if w.goes(loseResponse) {
 		w.tellIf("the answer to the write is lost")
 		f.phase = idle
 		return
 	}
-	f.phase = answering
-	if d.Effect.Kind != roll.NoEffect {
+	switch d.Effect.Kind {
+	case roll.DeletePod:
+		f.phase = lastQuestion
+	case roll.MoveLeader:
 		f.phase = acting
+	default:
+		f.phase = answering
 	}
+}
+
+// again observes anew after a lost race; nothing of the old reading is kept.
+func (w *world) again(f *function) {
+	if f.retries >= 2 {
+		f.phase = idle
+		return
+	}
+	*f = function{phase: readSet, ask: f.ask, wakeAt: w.tick, retries: f.retries + 1}
 }
 
 func (w *world) act(f *function) {
 	f.phase = answering
-	if w.overtime(f) {
+	if w.overtime(f) && !w.untimed {
 		w.tellIf("too late to act")
 		return
 	}
@@ -52,15 +62,15 @@ func (w *world) act(f *function) {
 	}
 }
 
-// deleteFor is the delete of a pod by the function: of this pod, as it was
-// observed, and of no other.
+// deleteFor is the delete of a pod by the function: of this pod and no other.
+// Its status may have changed since, but not what was decided upon.
 func (w *world) deleteFor(f *function, e roll.Effect) {
-	p := &w.pods[e.Index]
+	p, seen := &w.pods[e.Index], &f.pods[e.Index]
 	if !w.mayDelete {
 		w.tellIf("the delete is forbidden")
 		return
 	}
-	if !p.exists || uidName(p.uid) != e.PodUID || p.rv != f.pods[e.Index].rv || p.terminating {
+	if !p.exists || uidName(p.uid) != e.PodUID || p.ready != seen.ready || p.terminating {
 		w.tellIf("the delete meets another pod, or a changed one")
 		return
 	}

@@ -34,14 +34,15 @@ type function struct {
 
 	set      set
 	pods     [mostMembers]pod
-	readAt   int // when the set was read: the Now of the observation
+	readAt   int // when the set was read
+	nowAt    int // the Now of the observation: when the set was read, or the members had answered
 	podsAt   int
 	truly    bool // nothing it read was out of the past
 	obs      roll.Observed
 	led      [mostMembers]bool // whether i led, in truth, when it was asked
 	asked    [mostMembers]bool
 	well     [mostMembers]bool // whether i was well, in truth, when it was asked
-	split    bool
+	written  bool              // the announcing write was accepted
 	decision roll.Decision
 	seq      int64
 }
@@ -80,10 +81,10 @@ func (w *world) heldUp() int {
 }
 
 // overtime says that the run has used up the time in which it may still
-// change anything. It is counted from the reading the decision rests on, so
-// that a call announced in the record is over when the record says so.
+// change anything. It is counted from the Now that the record has as the
+// start of its step, so that a call is over when the record says so.
 func (w *world) overtime(f *function) bool {
-	return w.tick-f.readAt >= ticksOf(w.limits.CallWindow)
+	return w.tick-f.nowAt >= ticksOf(w.limits.CallWindow)
 }
 
 func (w *world) perform(f *function) {
@@ -149,10 +150,10 @@ func (w *world) settle(f *function) {
 	switch {
 	case d.Write == nil && d.Effect.Kind == roll.NoEffect:
 		f.phase = answering
+	case d.Disruption() == 2:
+		f.phase = lastQuestion
 	case d.Write == nil:
 		f.phase = acting
-	case d.Disruption() == 2 && w.n() > 1 && !w.unasked:
-		f.phase = lastQuestion
 	default:
 		f.phase = writing
 	}
@@ -161,14 +162,17 @@ func (w *world) settle(f *function) {
 	}
 }
 
-// lastQuestion asks the victim whether it leads, last thing before a pod is
-// given up.
+// lastQuestion asks the victim whether it leads, last thing before its pod is
+// given up, and once more before a delete that had to be announced.
 func (w *world) lastQuestion(f *function) {
 	v := f.decision.Victim
 	f.phase = writing
+	if f.written || f.decision.Write == nil {
+		f.phase = acting
+	}
 	silent := !w.members[v].up() || w.goes(flakyProbe)
-	if silent && !f.obs.Member(v).Reached {
-		return // a broken pod's member, known to be away when the gates were asked
+	if w.n() == 1 || w.unasked || silent && !f.obs.Member(v).Reached {
+		return // nobody to hand over to, or known to be away when the gates were asked
 	}
 	f.led[v], f.asked[v] = w.leader == v, true
 	if f.led[v] || silent {

@@ -105,7 +105,7 @@ func (w *world) judgeLock(f *function, before *set) {
 	if w.skewed {
 		slack += 4 * time.Second // one clock early at the start, another late now
 	}
-	if time.Duration(f.readAt-e.opened)*tickLength >= w.limits.ReadyTimeout-slack {
+	if time.Duration(f.nowAt-e.opened)*tickLength >= w.limits.ReadyTimeout-slack {
 		return
 	}
 	for i := before.partition; i < w.n(); i++ {

@@ -144,6 +144,12 @@ func seeing(change func(roll.Observed) roll.Observed) decide {
 	return decide{next: func(o roll.Observed) roll.Decision { return roll.Next(change(o)) }, unasked: true}
 }
 
+// hesitant is a world of slow functions that delete pods, and quick humans.
+func hesitant(p *profile) {
+	p.calm, p.strategy, p.mayDelete, p.functions = false, guard.OnDelete, true, 2
+	p.rates[pauseFunction], p.rates[changeTemplate] = 0.45, 0.02
+}
+
 var mutants = []mutant{
 	{"locks while the released pod is away", mutate(lockTooEarly), []string{i3Lock}, 200},
 	{"the same, judged by its end", mutate(lockTooEarly).blindTo(i3Lock), []string{i5}, 200},
@@ -157,6 +163,7 @@ var mutants = []mutant{
 	{"releases two at once", mutate(releaseTwo), []string{i3Write}, 100},
 	{"the same, judged by its end", mutate(releaseTwo).blindTo(i1Write, i2Write, i2Armed, i3Write), []string{i1, i3}, 200},
 	{"converges as soon as the labels say so", mutate(convergeEarly), []string{i8}, 100},
+	{"makes its call however late", decide{next: roll.Next, untimed: true, shape: hesitant}, []string{i1}, 2000},
 	{"acts although its announcement lost", decide{next: roll.Next, unannounced: true}, []string{i9}, 1000},
 }
 

@@ -13,7 +13,7 @@ const setUID = "set-uid"
 // readSet is the first GET. A stale one answers for set and pods from the
 // same moment in the past.
 func (w *world) readSet(f *function) {
-	f.phase, f.readAt, f.podsAt, f.truly = readPods, w.tick, w.tick, true
+	f.phase, f.readAt, f.nowAt, f.podsAt, f.truly = readPods, w.tick, w.tick, w.tick, true
 	f.set = w.set
 	if w.goes(staleRead) {
 		back := w.between(1, min(30, w.tick))
@@ -139,7 +139,6 @@ func (w *world) probe(f *function) {
 	case w.n() > 1 && w.goes(splitProbe):
 		last = w.n() / 2
 		f.phase, f.wakeAt = probeRest, w.tick+w.between(1, 6)
-		f.split = true
 		w.beginProbe(f)
 	default:
 		f.phase = decideAgain
@@ -151,6 +150,8 @@ func (w *world) probe(f *function) {
 	if f.phase == probeRest {
 		return
 	}
+	f.nowAt = w.tick
+	f.obs.Now = w.clock(f.nowAt)
 	if f.truly {
 		w.weather.onMembers(w, &f.obs)
 	}

@@ -8,7 +8,7 @@ import (
 // The bounds of a tail, linear in replicas: I5 in figures. Ticks are those of
 // the simulated limits, and twice as many if the channel stays bad.
 func tailTicks(n int) int  { return 300 + 100*n }
-func tailWrites(n int) int { return 12 + 4*n }
+func tailWrites(n int) int { return 12 + 6*n }
 
 func (w *world) patience() int {
 	if w.badChannel() {

@@ -61,6 +61,7 @@ type decide struct {
 	unfenced    bool            // write whatever the resourceVersion
 	unasked     bool            // skip the last question before a release
 	unannounced bool            // make the call although the announcing write lost
+	untimed     bool            // make the call however late
 	skip        map[string]bool // invariants not judged
 	shape       func(*profile)  // narrows the worlds that are walked
 }
