@@ -29,12 +29,15 @@ test: test-unit test-sim test-local test-e2e ## Run every test
 .PHONY: test-unit
 test-unit: ## Unit and property tests
 	go vet ./...
-	go test ./pkg/guard/ ./pkg/fn/roll/... ./pkg/events/... ./cmd/...
-	CGO_ENABLED=1 go test -race ./pkg/fn/ ./pkg/trigger/...
+	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./cmd/... ./test/cases/ ./test/waits/
+
+.PHONY: test-race
+test-race: ## The concurrent parts under the race detector
+	CGO_ENABLED=1 go test -race -timeout 30m ./pkg/fn/ ./pkg/trigger/... ./pkg/guard/etcdprobe/
 
 .PHONY: test-sim
 test-sim: ## Random walks over a model of the world (20,000)
-	go test ./test/sim/
+	go test -timeout 30m ./test/sim/
 
 .PHONY: local-binaries
 local-binaries: ## Build the control plane and etcd for the local cluster (cached)
@@ -42,9 +45,9 @@ local-binaries: ## Build the control plane and etcd for the local cluster (cache
 
 .PHONY: test-local
 test-local: local-binaries ## The local cluster's own tests, and etcd probes on real members
-	go test -C test/local ./...
+	go test -C test/local -timeout 60m ./...
 	ETCDROLL_ETCD="$$(for v in v3.5.35 v3.6.16 v3.7.3; do printf '%s=%s,' $$v "$$($(LOCAL) build --print etcd-$$v)"; done)" \
-	  go test ./pkg/guard/etcdprobe/...
+	  go test -timeout 30m ./pkg/guard/etcdprobe/...
 
 .PHONY: test-e2e
 test-e2e: local-binaries ## Rolls of real etcd on the real control plane
@@ -65,8 +68,9 @@ fuzz: ## Fuzz every parser and the decision, 60 s each
 	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),60s); done; done
 
 .PHONY: generate
-generate: ## Write the generated documents (docs/gates.md, docs/reasons.md)
+generate: ## Write the generated documents (docs/gates.md, docs/reasons.md, docs/cases.md)
 	go test ./pkg/fn/roll/ -run TestDocuments -count=1 -args -update
+	go test ./test/cases/ -count=1 -args -update
 
 .PHONY: lint
 lint: ## gofmt, vet and staticcheck (exceptions: staticcheck.conf)

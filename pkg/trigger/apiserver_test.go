@@ -35,6 +35,7 @@ type apiServer struct {
 	forbid     map[string]bool // "list statefulsets"
 	mute       bool            // watches deliver nothing any more
 	noBookmark bool            // an initial list by watch never ends
+	expired    int             // so many watches are refused with 410 Gone when they connect
 	requests   []string        // "list statefulsets"
 	selectors  []string
 }
@@ -127,11 +128,17 @@ func (s *apiServer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.requests = append(s.requests, verb+" "+kind)
 	s.selectors = append(s.selectors, r.URL.Query().Get("labelSelector"))
 	forbidden := s.forbid[verb+" "+kind]
+	gone := watching && s.expired > 0
+	if gone {
+		s.expired--
+	}
 	s.mu.Unlock()
 	switch {
 	case forbidden:
 		status(w, http.StatusForbidden, metav1.StatusReasonForbidden, fmt.Sprintf(
 			`%s is forbidden: User "system:serviceaccount:x:y" cannot %s resource %q in API group "" in the namespace %q`, kind, verb, kind, namespace))
+	case gone:
+		status(w, http.StatusGone, metav1.StatusReasonExpired, "too old resource version")
 	case kind == "leases":
 		s.serveLease(w, r, verb)
 	case watching:

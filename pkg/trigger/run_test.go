@@ -142,6 +142,24 @@ func assertRights(t *testing.T, requests []string) {
 	}
 }
 
+// The watches break, and the place where they left off has expired when they
+// connect again: the caches are filled anew and nothing is missed.
+func TestCG07_AnExpiredWatchIsListedAnew(t *testing.T) {
+	api, sink := newAPIServer(t), newSinkRecorder(t)
+	api.put("statefulsets", apiSet("etcd", nil))
+	api.put("pods", apiPod("etcd", 0, "a"))
+	o := options(t, api.kubeconfig(t), sink.URL, "--leader-elect=false")
+	_, _ = start(t, o)
+	eventually(t, "ready", func() bool { code, _ := ready(o.Listen); return code == http.StatusOK })
+	api.mu.Lock()
+	api.expired = 2 // one for sets, one for pods
+	api.mu.Unlock()
+	api.CloseClientConnections()
+	api.put("pods", apiPod("etcd", 0, "old"))
+	eventually(t, "both watches were refused", func() bool { api.mu.Lock(); defer api.mu.Unlock(); return api.expired == 0 })
+	eventually(t, "the sink hears of the pod all the same", func() bool { return slices.Contains(sink.got(), "prod/etcd") })
+}
+
 func TestCG10_MissingRightIsFatalAndSpelledOut(t *testing.T) {
 	for _, right := range []string{"list statefulsets", "list pods", "watch statefulsets", "watch pods", "get leases", "create leases"} {
 		t.Run(right, func(t *testing.T) {

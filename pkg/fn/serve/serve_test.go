@@ -172,7 +172,9 @@ func post(t *testing.T, url string) int {
 	return answer.StatusCode
 }
 
-func TestReadyOnceTheAPIServerHasAnswered(t *testing.T) {
+// A cold start: it listens at once, and takes no event before it can look, so
+// that whoever woke it keeps the event until then.
+func TestKN13_ReadyOnceTheAPIServerHasAnswered(t *testing.T) {
 	open := make(chan struct{})
 	api := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		select {
