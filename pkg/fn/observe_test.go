@@ -66,6 +66,14 @@ func TestConfigMapThatIsSlowIsNoFaultOfConfiguration(t *testing.T) {
 	}
 }
 
+func TestMembersAreNotDialledOnSettingsThatMayBeWrong(t *testing.T) {
+	w := newWorld(3) // would be marked converged, once its members are asked
+	w.set.Annotations[events.AnnotationConfig] = "missing"
+	if _, d := decide(t, w); d.Outcome != roll.Blocked || d.Reason != roll.ReasonConfigInvalid || w.probes > 0 {
+		t.Errorf("%s %s, %d probes", d.Outcome, d.Reason, w.probes)
+	}
+}
+
 func TestBrokenConfigurationDoesNotKeepAnOpenSetOpen(t *testing.T) {
 	w := newWorld(3).outdated()
 	w.set.Spec.UpdateStrategy.RollingUpdate.Partition = ptr(int32(0))
