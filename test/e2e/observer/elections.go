@@ -144,20 +144,42 @@ func (r *Report) leaders(line []change, l leaders) {
 	r.MembersDown = mostDown(l.samples, r.From)
 }
 
+// mostDown is the most members that were out of reach at one time. A member is
+// for certain from the first sample in vain to the last before it answers again:
+// how long the connection then takes to come back says nothing about it.
 func mostDown(samples []Sample, from time.Time) int {
-	down, most := map[int]bool{}, 0
+	type edge struct {
+		at time.Time
+		by int
+	}
+	var edges []edge
+	first, last := map[int]time.Time{}, map[int]time.Time{}
+	ends := func(index int) {
+		if begin, down := first[index]; down {
+			edges = append(edges, edge{begin, 1}, edge{last[index].Add(1), -1})
+			delete(first, index)
+		}
+	}
 	for _, s := range samples {
-		down[s.Index] = s.Down
-		if s.At.Before(from) {
-			continue
-		}
-		n := 0
-		for _, is := range down {
-			if is {
-				n++
+		switch {
+		case s.At.Before(from) || s.Slow:
+		case s.Down:
+			if _, already := first[s.Index]; !already {
+				first[s.Index] = s.At
 			}
+			last[s.Index] = s.At
+		default:
+			ends(s.Index)
 		}
-		most = max(most, n)
+	}
+	for index := range first {
+		ends(index)
+	}
+	slices.SortStableFunc(edges, func(a, b edge) int { return a.at.Compare(b.at) })
+	now, most := 0, 0
+	for _, e := range edges {
+		now += e.by
+		most = max(most, now)
 	}
 	return most
 }

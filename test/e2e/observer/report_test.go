@@ -167,6 +167,10 @@ func TestTwoAwayAtOneTimeAreNoticed(t *testing.T) {
 		t.Errorf("one away: %d pods, %d members", r.PodsDown, r.MembersDown)
 	}
 	h.ends(0, "old").down(0)
+	if r := h.report(t, m); r.PodsDown != 2 || r.MembersDown != 1 {
+		t.Errorf("the second one may have come back by then: %d pods, %d members", r.PodsDown, r.MembersDown)
+	}
+	h.down(2)
 	if r := h.report(t, m); r.PodsDown != 2 || r.MembersDown != 2 {
 		t.Errorf("two away: %d pods, %d members", r.PodsDown, r.MembersDown)
 	}
