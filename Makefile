@@ -51,7 +51,7 @@ test-local: local-binaries ## The local cluster's own tests, and etcd probes on 
 
 .PHONY: test-e2e
 test-e2e: local-binaries ## Rolls of real etcd on the real control plane
-	go test -timeout 40m ./test/e2e/...
+	go test -timeout 60m $(E2E_FLAGS) ./test/e2e/...
 
 .PHONY: sim
 sim: ## Simulate TICKS ticks on all cores (default 10000000)
