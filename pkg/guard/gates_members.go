@@ -8,6 +8,9 @@ import (
 
 // eachMember collects what fault says of every member that must be well.
 func eachMember(s Snapshot, p Plan, fault func(i int, m Member) string) []string {
+	if !s.Probed {
+		return nil // gateOver says so, once for all of them
+	}
 	var bad []string
 	for i := range s.Set.Replicas {
 		if p.exempt(i) {
