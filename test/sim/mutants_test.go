@@ -146,8 +146,9 @@ func seeing(change func(roll.Observed) roll.Observed) decide {
 
 // hesitant is a world of slow functions that delete pods, and quick humans.
 func hesitant(p *profile) {
-	p.calm, p.strategy, p.mayDelete, p.functions = false, guard.OnDelete, true, 2
-	p.rates[pauseFunction], p.rates[changeTemplate] = 0.45, 0.02
+	p.calm, p.strategy, p.mayDelete = false, guard.OnDelete, true
+	p.functions, p.replicas, p.limits.AllowDowntime, p.limits.RevisionsPerHour = 3, 5, false, 100
+	p.rates = [faultKinds]float64{pauseFunction: 0.3, changeTemplate: 0.03}
 }
 
 var mutants = []mutant{
@@ -163,7 +164,7 @@ var mutants = []mutant{
 	{"releases two at once", mutate(releaseTwo), []string{i3Write}, 100},
 	{"the same, judged by its end", mutate(releaseTwo).blindTo(i1Write, i2Write, i2Armed, i3Write), []string{i1, i3}, 200},
 	{"converges as soon as the labels say so", mutate(convergeEarly), []string{i8}, 100},
-	{"makes its call however late", decide{next: roll.Next, untimed: true, shape: hesitant}, []string{i1}, 2000},
+	{"makes its call however late", decide{next: roll.Next, untimed: true, shape: hesitant}, []string{i1}, 800},
 	{"acts although its announcement lost", decide{next: roll.Next, unannounced: true}, []string{i9}, 1000},
 }
 
@@ -183,6 +184,16 @@ func TestTheSimulationBites(t *testing.T) {
 			f := failures[0]
 			t.Logf("caught in %d of %d walks, by %v; seed %d: %s: %s", len(failures), seen.walks, by, f.seed, f.broken.invariant, f.broken.text)
 		})
+	}
+}
+
+// TestHesitantFunctionsAreSafe: the same world, with calls made in time.
+func TestHesitantFunctionsAreSafe(t *testing.T) {
+	what := theProduct()
+	what.shape = hesitant
+	_, failures := fleet(1, 800, what, 3)
+	for _, f := range failures {
+		t.Errorf("seed %d broke %s: %s", f.seed, f.broken.invariant, f.broken.text)
 	}
 }
 
