@@ -48,14 +48,17 @@ func (w *world) tail() string {
 func (w *world) toRest(when string) string {
 	n := w.n()
 	from, wrote := w.tick, w.ledger.writes
-	moved, runs, before := w.tick, w.looks(), w.restless()
+	moved, looks, before := w.tick, 0, w.restless()
 	quiet := ticksOf(w.limits.ReadyTimeout+w.limits.HealthTimeout) + 8
 	ok := w.pass(w.patience(), func() bool {
 		if now := w.restless(); now != before {
-			before, moved, runs = now, w.tick, w.looks()
+			before, moved = now, w.tick
 		}
-		looked := w.looks() > runs+2 // on a bad channel silence proves nothing
-		return w.converged() || w.halted() && w.tick-moved > 8 || looked && w.tick-moved > quiet
+		if w.tick-moved <= quiet {
+			looks = w.looks()
+		}
+		// On a bad channel silence proves nothing: it takes looks that change nothing.
+		return w.converged() || w.halted() && w.tick-moved > 8 || w.looks() > looks+1
 	})
 	if w.ledger.broken != nil {
 		return "broken"
