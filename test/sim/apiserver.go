@@ -16,7 +16,7 @@ func (w *world) accept(f *function, d roll.Decision) bool {
 	}
 	before := w.set
 	s, wr := &w.set, d.Write
-	record := w.stored_(wr.Record)
+	record := w.annotated(wr.Record)
 	s.rv++
 	s.status, s.record = wr.Status, &record
 	if wr.ClearResume {

@@ -26,7 +26,7 @@ type syncPlan struct {
 
 // deletion says that a pod goes, and on whose account.
 type deletion struct {
-	go_     bool
+	gone    bool
 	episode *episode // nil: not for an update
 }
 
@@ -140,7 +140,7 @@ func (w *world) replenish(s *set, pods *[mostMembers]pod, plan *syncPlan, curren
 		p := &pods[i]
 		switch {
 		case p.exists && p.failed:
-			plan.deletes[i].go_ = !p.terminating
+			plan.deletes[i].gone = !p.terminating
 			if ordered {
 				return false
 			}
@@ -168,12 +168,11 @@ func (w *world) available(p *pod) bool {
 func (w *world) carryOut(plan *syncPlan) {
 	c := &w.control
 	for i := range w.n() {
-		if plan.deletes[i].go_ {
+		if plan.deletes[i].gone {
 			w.controllerDeletes(i, plan.deletes[i].episode)
 		}
 		if plan.creates[i] != noRevision && !w.pods[i].exists {
 			w.createPod(i, plan.creates[i])
-			w.ledger.created(w, i)
 			c.wrotePod = w.tick
 		}
 	}

@@ -29,7 +29,6 @@ type function struct {
 	phase   phase
 	wakeAt  int
 	ask     roll.Ask
-	started int
 	retries int
 
 	set      set
@@ -48,7 +47,7 @@ type function struct {
 }
 
 func (w *world) awake(f *function, ask roll.Ask) {
-	*f = function{phase: readSet, ask: ask, wakeAt: w.tick + 1, started: w.tick}
+	*f = function{phase: readSet, ask: ask, wakeAt: w.tick + 1}
 }
 
 // functionTurn runs a function until it is done, held up or dead.

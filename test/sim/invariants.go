@@ -90,8 +90,6 @@ func (l *ledger) taken(w *world, i int, e *episode) {
 	}
 }
 
-func (l *ledger) created(*world, int) {}
-
 func (l *ledger) moved(w *world) {
 	l.calls++
 	if l.calls > l.announced {

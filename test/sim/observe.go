@@ -50,7 +50,7 @@ func (w *world) observe(f *function) {
 	*o = roll.Observed{Ask: f.ask, Status: s.status, Paused: s.paused, Release: s.release, ResumeToken: s.resume, ClaimsPartition: s.claims}
 	o.Now = w.clock(f.readAt)
 	if s.record != nil {
-		o.Record = w.stored_(*s.record)
+		o.Record = w.annotated(*s.record)
 	}
 	o.Limits = w.limits
 	o.Set = guard.Set{
@@ -98,8 +98,8 @@ func softOverrides(revision string) []guard.Override {
 	return list
 }
 
-// stored_ passes the record through its annotation in some walks.
-func (w *world) stored_(r roll.Record) roll.Record {
+// annotated passes the record through its annotation in some walks.
+func (w *world) annotated(r roll.Record) roll.Record {
 	if !w.stored {
 		return r
 	}

@@ -96,6 +96,9 @@ func podState(p *pod) string {
 
 // String is the profile in words, at the head of a timeline.
 func (p profile) String() string {
-	return fmt.Sprintf("replicas %d, strategy %d, management %d, unavailable budget %v, fenced %v, may delete %v, functions %d, beginning %d, calm %v, slowness %d",
-		p.replicas, p.strategy, p.management, p.budgeted, p.fenced, p.mayDelete, p.functions, p.begin, p.calm, p.slowness)
+	strategy := [...]string{"", "RollingUpdate", "OnDelete"}[p.strategy]
+	management := [...]string{"", "OrderedReady", "Parallel"}[p.management]
+	begin := [...]string{"converged", "adopted locked", "adopted open", "half rolled", "greenfield"}[p.begin]
+	return fmt.Sprintf("%d replicas, %s, %s, begins %s; controller counts unavailable pods %v, admission policy %v, right to delete %v, %d functions, calm %v",
+		p.replicas, strategy, management, begin, p.budgeted, p.fenced, p.mayDelete, p.functions, p.calm)
 }

@@ -12,7 +12,7 @@ const lostFor = 60
 type condition uint8
 
 const (
-	clear condition = iota
+	fair condition = iota
 	noSpace
 	corruptAlarm
 	unreadAlarms
@@ -32,6 +32,16 @@ const (
 	conditions
 )
 
+// conditionNames are for timelines.
+var conditionNames = [conditions]string{
+	"fair", "alarm NOSPACE", "alarm CORRUPT", "alarms cannot be read", "a learner", "a member that never started",
+	"the disruption budget allows none", "databases are full", "the grace period is zero", "the template skips a minor version",
+	"the configuration is bad", "the credentials are bad", "members disagree", "a majority of nodes is lost",
+	"a member is corrupt", "the label is gone", "maxUnavailable is 2",
+}
+
+func (c condition) String() string { return conditionNames[c] }
+
 // weather is the condition that holds now.
 type weather struct {
 	now   condition
@@ -41,13 +51,13 @@ type weather struct {
 // blow lets things break by themselves.
 func (w *world) blow() {
 	w.returnNodes()
-	if w.weather.now != clear && (w.tick >= w.weather.until || !w.rough) {
+	if w.weather.now != fair && (w.tick >= w.weather.until || !w.rough) {
 		w.clearWeather()
 	}
 	if !w.rough {
 		return
 	}
-	if w.weather.now == clear && w.goes(oddWeather) {
+	if w.weather.now == fair && w.goes(oddWeather) {
 		w.beginWeather(condition(w.between(1, int(conditions)-1)))
 	}
 	i := w.IntN(w.n())
@@ -99,7 +109,7 @@ func (w *world) returnNodes() {
 func (w *world) beginWeather(c condition) {
 	w.weather = weather{c, w.tick + w.between(8, 80)}
 	if w.telling() {
-		w.tell("odd condition %d begins", c)
+		w.tell("odd condition begins: %s", c)
 	}
 	switch c {
 	case blackout:
@@ -176,7 +186,7 @@ func (c weather) onMembers(w *world, o *roll.Observed) {
 
 // peers is the member list in every member's view.
 func (c weather) peers(n int) []guard.Peer {
-	if c.now == clear || (c.now != learner && c.now != unstarted) {
+	if c.now == fair || (c.now != learner && c.now != unstarted) {
 		return fullPeers[n]
 	}
 	list := append([]guard.Peer(nil), fullPeers[n]...)
