@@ -58,8 +58,9 @@
 // The model makes the calls of pkg/fn in this order, and the invariants need
 // it: the set is read before its pods; the victim is asked whether it leads
 // last before the write; neither the write nor the call is made later than
-// the call window after the reading of the set; a delete is for the pod as it
-// was observed, UID and resourceVersion.
+// the call window after the reading of the set; a delete is for the pod with
+// the UID that was observed, as long as its readiness has not changed. The
+// clocks of API servers differ by less than half the call window.
 //
 // # Running it
 //

@@ -103,7 +103,7 @@ func (w *world) judgeLock(f *function, before *set) {
 	}
 	slack := 2 * time.Second // whole seconds, and the reading before the write
 	if w.skewed {
-		slack += 4 * time.Second // one clock early at the start, another late now
+		slack += 2 * time.Second // one clock early at the start, another late now
 	}
 	if time.Duration(f.nowAt-e.opened)*tickLength >= w.limits.ReadyTimeout-slack {
 		return

@@ -81,7 +81,7 @@ func (w *world) observe(f *function) {
 func (w *world) clock(tick int) time.Time {
 	now := w.at(tick)
 	if w.skewed {
-		now = now.Add(time.Duration(w.between(-8, 8)) * tickLength)
+		now = now.Add(time.Duration(w.between(-4, 4)) * tickLength)
 	}
 	if w.coarse {
 		now = now.Truncate(time.Second)

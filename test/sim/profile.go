@@ -77,7 +77,7 @@ type profile struct {
 	calm       bool // nothing goes wrong and the template is good
 	coarse     bool // the clock we are told has whole seconds
 	stored     bool // the record goes through JSON, as in the annotation
-	skewed     bool // API servers disagree about the time by up to two seconds
+	skewed     bool // API servers disagree about the time by up to two seconds, half the call window
 	overridden bool // somebody overrides the soft gates
 	minReady   time.Duration
 	slowness   int // scales how long pods take
