@@ -66,6 +66,7 @@ func withCluster(m *testing.M) (code int) {
 		select {
 		case <-finished:
 		case <-ctx.Done(): // an interrupt ends the tests at once
+			fmt.Fprintln(os.Stderr, "interrupted; the cluster is ended, logs are in", dir)
 			shared.Stop()
 			os.Exit(130)
 		}
