@@ -137,9 +137,18 @@ func ambiguous(err error) bool {
 		apierrors.IsServiceUnavailable(err) || apierrors.IsUnexpectedServerError(err)
 }
 
+// errLate: the write won, and then there was no time left for its call.
+var errLate = errors.New("the call window is over; the next look plans afresh")
+
 // call makes the call that was announced. Its error is told and decides
 // nothing: the next look sees who leads and which pod is there.
+//
+// A process that was held up since the announcement finds its time over, and
+// leaves the call to whoever looks next; the timer of ctx may be late as well.
 func (a *Actor) call(ctx context.Context, s *Sight, e roll.Effect) error {
+	if end, bounded := ctx.Deadline(); bounded && e.Kind != roll.NoEffect && !time.Now().Before(end) {
+		return errLate
+	}
 	switch e.Kind {
 	case roll.MoveLeader:
 		return a.moveLeader(ctx, s, e)

@@ -166,7 +166,8 @@ func TestET34_RotatedCertificateIsUsedFromTheNextLookOn(t *testing.T) {
 }
 
 func observer(w *world) *Observer {
-	return &Observer{API: w, Members: func(guard.Limits) Members { return w }, Clock: func() time.Time { return w.now }, Log: slog.New(slog.DiscardHandler)}
+	began := time.Now()
+	return &Observer{API: w, Members: func(guard.Limits) Members { return w }, Clock: func() time.Time { return began }, Log: slog.New(slog.DiscardHandler)}
 }
 
 func TestCredentialsThatNoMemberAcceptsAreOursToMend(t *testing.T) {

@@ -147,9 +147,12 @@ func (h *Handler) visit(ctx context.Context, target events.Target, ask roll.Ask,
 // been sent is followed up. It begins nothing that it has no time to finish.
 func (h *Handler) act(ctx context.Context, v *Visit, start time.Time) (Outcome, error) {
 	d := v.Decision
-	end := start.Add(h.MaxWait + lastTime)
 	if d.Write == nil && d.Effect.Kind == roll.NoEffect {
 		return Outcome{}, nil
+	}
+	end := start.Add(h.MaxWait + lastTime)
+	if d.Effect.Kind != roll.NoEffect {
+		end = earlier(end, v.Sight.callsEnd())
 	}
 	if ctx.Err() != nil || end.Sub(h.Clock()) < actTime {
 		return Outcome{Deed: Declined}, nil
@@ -157,6 +160,13 @@ func (h *Handler) act(ctx context.Context, v *Visit, start time.Time) (Outcome, 
 	detached, cancel := context.WithDeadline(context.WithoutCancel(ctx), end)
 	defer cancel()
 	return h.Actor.Act(detached, v.Sight, d)
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
 }
 
 // handBack gives up the partition in the same request as the set converged:

@@ -201,3 +201,15 @@ func (o *Observer) askRights(ctx context.Context, s *Sight) error {
 func (s *Sight) advance(local time.Time) {
 	s.Now, s.seen = s.Now.Add(max(0, local.Sub(s.seen))), local
 }
+
+// clockGrain is how far two readings of the API server's clock may be apart
+// for its resolution of a second alone.
+const clockGrain = time.Second
+
+// callsEnd is the local time after which no announced call may be made. Once
+// the call window has passed since the announcement, others take the call as
+// never made and plan afresh; one that came later would take a second member
+// down beside theirs.
+func (s *Sight) callsEnd() time.Time {
+	return s.seen.Add(s.Limits.CallWindow - clockGrain)
+}

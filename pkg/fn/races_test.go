@@ -2,6 +2,7 @@ package fn
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"strings"
 	"testing"
@@ -11,6 +12,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
+	"github.com/etcdroll/etcdroll/pkg/fn/roll"
+	"github.com/etcdroll/etcdroll/pkg/guard"
 )
 
 func TestKN04_DuplicateOfATakenStepIsANoOp(t *testing.T) {
@@ -165,6 +168,49 @@ func TestPollingEndsBeforeMaxWaitAndWhenTheFunctionStops(t *testing.T) {
 		got := post(t, h, continueAt(1), preferReply)
 		if got.kind() != events.TypeContinue || time.Since(start) > 5*time.Second {
 			t.Errorf("%s: %d %s after %s", name, got.code, got.kind(), time.Since(start))
+		}
+	}
+}
+
+// A function that was held up since it looked has no time left to announce a
+// call and make it while others still wait for it: it does neither.
+func TestI1_NoCallIsAnnouncedThatCouldComeAfterItsWindow(t *testing.T) {
+	for name, w := range map[string]*world{"a delete": onDelete(newWorld(3).outdated()), "a move": leading(2)} {
+		h := handler(w)
+		held := guard.DefaultLimits().CallWindow - 2*time.Second
+		h.Observer.Clock = func() time.Time { return time.Now().Add(-held) }
+		post(t, h, diverged(), preferReply)
+		if len(w.patches) != 0 || len(w.deletes) != 0 || len(w.moves) != 0 {
+			t.Errorf("%s: %d patches, deletes %v, moves %v", name, len(w.patches), w.deletes, w.moves)
+		}
+	}
+}
+
+func leading(i int) *world {
+	w := newWorld(3).outdated()
+	w.leader = i
+	return w
+}
+
+// Held up between the announcement and the call: the call is not made. The
+// others plan afresh, and a delete of ours would come on top of theirs.
+func TestI1_AnAnnouncedCallIsDroppedWhenItsTimeIsOver(t *testing.T) {
+	for name, w := range map[string]*world{"a delete": onDelete(newWorld(3).outdated()), "a move": leading(2)} {
+		h := handler(w)
+		s, d, err := h.Observer.Decide(t.Context(), events.Target{Namespace: w.set.Namespace, Name: w.set.Name}, roll.Ask{})
+		if err != nil || d.Effect.Kind == roll.NoEffect {
+			t.Fatalf("%s: %v, %s", name, err, roll.Describe(d))
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 200*time.Millisecond)
+		defer cancel()
+		a := Actor{API: w, Checkpoint: func(at string) {
+			if at == AfterWrite {
+				<-ctx.Done()
+			}
+		}}
+		out, err := a.Act(ctx, s, d)
+		if err != nil || out.Deed != Written || !errors.Is(out.CallErr, errLate) || len(w.deletes) != 0 || len(w.moves) != 0 {
+			t.Errorf("%s: %s, %v, %v; deletes %v, moves %v", name, out.Deed, err, out.CallErr, w.deletes, w.moves)
 		}
 	}
 }

@@ -108,10 +108,11 @@ func converged(t *testing.T, r observer.Report) {
 }
 
 // rolling waits until the controller has made a new revision of the change that
-// was just applied, so that the old convergence is not taken for the new one.
+// was just applied, so that neither the old convergence nor the revision of an
+// earlier change is taken for the new one.
 func (s *stage) rolling() error {
 	return s.observer.Until(s.ctx, formsWithin, "the change is not seen", func(v observer.View) bool {
-		return v.Set.Observed == v.Set.Generation && v.Set.Update != v.Set.Annotations[events.AnnotationConvergedRevision]
+		return v.Set.Observed >= s.set.Edited && v.Set.Update != v.Set.Annotations[events.AnnotationConvergedRevision]
 	})
 }
 

@@ -19,7 +19,9 @@ const Owner = "owner"
 // Set is one etcd cluster as its owner sees it.
 type Set struct {
 	Options
-	Client  kubernetes.Interface
+	Client kubernetes.Interface
+	// Edited is the generation of the set after the last Edit, or 0.
+	Edited  int64
 	desired *appsv1.StatefulSet
 }
 
@@ -79,11 +81,11 @@ func (s *Set) Edit(ctx context.Context, change func(*corev1.PodTemplateSpec)) er
 	if err != nil {
 		return err
 	}
-	_, err = s.Client.AppsV1().StatefulSets(s.Namespace).Patch(ctx, s.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{FieldManager: "editor"})
+	edited, err := s.Client.AppsV1().StatefulSets(s.Namespace).Patch(ctx, s.Name, types.StrategicMergePatchType, body, metav1.PatchOptions{FieldManager: "editor"})
 	if err != nil {
 		return fmt.Errorf("edit %s/%s: %w", s.Namespace, s.Name, err)
 	}
-	s.desired = next
+	s.desired, s.Edited = next, edited.Generation
 	return nil
 }
 
