@@ -14,12 +14,13 @@ import (
 
 var getOptions metav1.GetOptions
 
-// install makes the ServiceAccounts of the two parts in the stage's namespace.
+// install applies the ServiceAccounts and rights of the two parts, as they are
+// shipped, to the stage's namespace.
 func (s *stage) install(mayDelete bool) *product.Place {
 	s.Helper()
 	built, err := programs()
 	s.must(err)
-	place, err := product.Install(s.ctx, shared, built, s.namespace, mayDelete)
+	place, err := product.Install(s.ctx, shared, built, s.namespace, mayDelete, s.secrets...)
 	s.must(err)
 	return place
 }

@@ -106,9 +106,13 @@ func (s *stage) writeWith(perSecond int) {
 	})
 }
 
-// secret creates the Secret or replaces what it holds.
+// secret creates the Secret or replaces what it holds. Whoever is installed
+// after that may read it.
 func (s *stage) secret(name string, data map[string][]byte) {
 	s.Helper()
+	if !slices.Contains(s.secrets, name) {
+		s.secrets = append(s.secrets, name)
+	}
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: name}, Data: data}
 	secrets := shared.Client.CoreV1().Secrets(s.namespace)
 	_, err := secrets.Create(s.ctx, secret, metav1.CreateOptions{})

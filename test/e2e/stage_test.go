@@ -27,6 +27,7 @@ type stage struct {
 	observer  *observer.Observer
 	writer    *writer.Writer
 	mark      observer.Mark
+	secrets   []string // that the function may read
 }
 
 // quick is a managed set with little patience.

@@ -5,10 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"syscall"
 	"time"
 
@@ -35,6 +38,16 @@ type Cluster struct {
 
 	local *child.Process
 	cli   string
+
+	kubectlOnce sync.Mutex
+	kubectl     string // path, once it was asked for
+}
+
+// Options of a local cluster. The zero value is what most tests want.
+type Options struct {
+	// Images are further images and the program that each of them stands for,
+	// which need not exist before a pod wants it.
+	Images map[string]string
 }
 
 const upWithin = 2 * time.Minute
@@ -42,9 +55,14 @@ const upWithin = 2 * time.Minute
 // Start gives the cluster of EnvKubeconfig or starts a local one below dir. The
 // programs of the local cluster are built first if the cache has none.
 func Start(ctx context.Context, dir string, progress io.Writer) (*Cluster, error) {
+	return StartWith(ctx, dir, progress, Options{})
+}
+
+// StartWith is Start with options, which are for a local cluster only.
+func StartWith(ctx context.Context, dir string, progress io.Writer, o Options) (*Cluster, error) {
 	c := &Cluster{Dir: dir, Kubeconfig: os.Getenv(EnvKubeconfig)}
 	if c.Kubeconfig == "" {
-		if err := c.startLocal(ctx, progress); err != nil {
+		if err := c.startLocal(ctx, progress, o); err != nil {
 			return nil, err
 		}
 	}
@@ -58,7 +76,7 @@ func Start(ctx context.Context, dir string, progress io.Writer) (*Cluster, error
 // Local says that the cluster is ours and ends with us.
 func (c *Cluster) Local() bool { return c.local != nil }
 
-func (c *Cluster) startLocal(ctx context.Context, progress io.Writer) error {
+func (c *Cluster) startLocal(ctx context.Context, progress io.Writer, o Options) error {
 	root, err := Root(ctx)
 	if err != nil {
 		return err
@@ -80,7 +98,7 @@ func (c *Cluster) startLocal(ctx context.Context, progress io.Writer) error {
 	ready := &lineWatch{want: "export KUBECONFIG=", seen: make(chan struct{})}
 	c.local, err = child.Start(child.Command{
 		Name: "local cluster", Path: c.cli, Out: ready, Log: log,
-		Args:     []string{"up", "--foreground", "--nodes=4", "--backoff-base=1s", "--dir=" + home},
+		Args:     append([]string{"up", "--foreground", "--nodes=4", "--backoff-base=1s", "--dir=" + home}, o.images()...),
 		Farewell: syscall.SIGTERM,
 	})
 	if err != nil {
@@ -98,6 +116,13 @@ func (c *Cluster) startLocal(ctx context.Context, progress io.Writer) error {
 	}
 	c.Stop()
 	return err
+}
+
+func (o Options) images() (flags []string) {
+	for _, name := range slices.Sorted(maps.Keys(o.Images)) {
+		flags = append(flags, "--image="+name+"="+o.Images[name])
+	}
+	return flags
 }
 
 func (c *Cluster) connect() error {

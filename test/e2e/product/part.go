@@ -1,7 +1,6 @@
 package product
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -12,49 +11,12 @@ import (
 	"time"
 
 	"github.com/etcdroll/etcdroll/test/e2e/child"
-	"github.com/etcdroll/etcdroll/test/e2e/cluster"
 )
 
 const (
 	startsWithin = 30 * time.Second
 	stopsWithin  = 15 * time.Second
 )
-
-// Names of the ServiceAccounts.
-const (
-	TriggerAccount  = "etcdroll-trigger"
-	FunctionAccount = "etcdroll-function"
-)
-
-// Place is where the parts of one installation run: a namespace of a cluster.
-type Place struct {
-	Cluster   *cluster.Cluster
-	Programs  Programs
-	Namespace string
-
-	trigger, function string // kubeconfigs
-}
-
-// Install makes the two ServiceAccounts with their rights. Without the right to
-// delete pods the function cannot recover a broken pod by itself.
-func Install(ctx context.Context, c *cluster.Cluster, programs Programs, namespace string, mayDelete bool) (*Place, error) {
-	p := &Place{Cluster: c, Programs: programs, Namespace: namespace}
-	rights := cluster.FunctionRights
-	if mayDelete {
-		rights = append(rights[:len(rights):len(rights)], cluster.PodDelete)
-	}
-	var err error
-	if p.function, err = c.Identity(ctx, namespace, FunctionAccount, rights...); err != nil {
-		return nil, err
-	}
-	p.trigger, err = c.Identity(ctx, namespace, TriggerAccount, cluster.TriggerRights...)
-	return p, err
-}
-
-// Users are how the audit log knows the two parts.
-func (p *Place) Users() []string {
-	return []string{cluster.UserOf(p.Namespace, TriggerAccount), cluster.UserOf(p.Namespace, FunctionAccount)}
-}
 
 // Part is one running part of the product. It can be killed and started again
 // at the same address, or kept alive by somebody who restarts it.
