@@ -2,10 +2,12 @@ package etcdset
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"strings"
 	"time"
 
+	"go.etcd.io/etcd/api/v3/v3rpc/rpctypes"
 	clientv3 "go.etcd.io/etcd/client/v3"
 	corev1 "k8s.io/api/core/v1"
 )
@@ -69,7 +71,9 @@ func (s *Set) EnableAuth(ctx context.Context, password string) error {
 	return nil
 }
 
-// EnableDowngrade allows the members to go back to this minor version.
+// EnableDowngrade allows the members to go back to this minor version. A young
+// cluster refuses every version until it has settled on its own, which takes
+// some seconds, so it is asked again until ctx or half a minute is over.
 func (s *Set) EnableDowngrade(ctx context.Context, line string) error {
 	endpoints, err := s.Endpoints(ctx)
 	if err != nil {
@@ -78,7 +82,17 @@ func (s *Set) EnableDowngrade(ctx context.Context, line string) error {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	_, err = withClient(s.Access, endpoints[0], func(c *clientv3.Client) (*clientv3.DowngradeResponse, error) {
-		return c.Downgrade(ctx, clientv3.DowngradeEnable, line)
+		for {
+			r, err := c.Downgrade(ctx, clientv3.DowngradeEnable, line)
+			if !errors.Is(err, rpctypes.ErrInvalidDowngradeTargetVersion) {
+				return r, err
+			}
+			select {
+			case <-ctx.Done():
+				return nil, err
+			case <-time.After(500 * time.Millisecond):
+			}
+		}
 	})
 	if err != nil {
 		return fmt.Errorf("enable downgrade to %s: %w", line, err)
