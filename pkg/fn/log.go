@@ -3,6 +3,7 @@ package fn
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
@@ -21,6 +22,9 @@ func logVisit(log *slog.Logger, r events.Request, v *Visit, status int, took tim
 	level := slog.LevelInfo
 	if v.Sight != nil {
 		attrs = append(attrs, decisionAttrs(v)...)
+		if notes := v.notes(); notes != "" {
+			attrs = append(attrs, slog.String("notes", oneLine(notes, 500)))
+		}
 		if v.Decision.Outcome == roll.Blocked || v.Decision.Outcome == roll.Halted {
 			level = slog.LevelWarn
 		}
@@ -34,6 +38,15 @@ func logVisit(log *slog.Logger, r events.Request, v *Visit, status int, took tim
 		attrs = append(attrs, slog.String("error", oneLine(v.Err.Error(), 500)))
 	}
 	log.LogAttrs(context.Background(), level, "visit", attrs...)
+}
+
+// notes are what passed the gates and a person should know all the same.
+func (v *Visit) notes() string {
+	var list []string
+	for _, f := range v.Decision.Verdict.Notes() {
+		list = append(list, string(f.Gate)+": "+f.Note)
+	}
+	return strings.Join(list, "; ")
 }
 
 func decisionAttrs(v *Visit) []slog.Attr {

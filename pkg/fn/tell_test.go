@@ -206,6 +206,20 @@ func TestOneLinePerInvocationSaysWhatHappened(t *testing.T) {
 	}
 }
 
+// The budgets could not be read, which closes no gate: only the log can tell.
+func TestNoteOfAGateThatPassedIsLogged(t *testing.T) {
+	w := newWorld(3).outdated()
+	w.fails["list budgets"] = []error{forbidden("poddisruptionbudgets")}
+	var log bytes.Buffer
+	h := handler(w)
+	h.Log = slog.New(slog.NewJSONHandler(&log, nil))
+	post(t, h, diverged())
+	var got struct{ Notes string }
+	if err := json.Unmarshal(log.Bytes(), &got); err != nil || !strings.Contains(got.Notes, `missing right: verb "list" on resource "poddisruptionbudgets"`) {
+		t.Errorf("%v: %s", err, log.String())
+	}
+}
+
 func TestErrorIsLoggedAsOne(t *testing.T) {
 	w := newWorld(3).outdated()
 	w.fails["get set"] = []error{errors.New("connection\nrefused")}

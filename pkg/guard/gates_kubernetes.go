@@ -116,7 +116,7 @@ func disruptionBudget(s Snapshot, p Plan) Finding {
 	switch {
 	case b.Read != Yes:
 		f := pass("not readable", "allows 1 disruption")
-		f.Note = "PodDisruptionBudgets could not be read; none is honoured"
+		f.Note = `missing right: verb "list" on resource "poddisruptionbudgets"; no budget is honoured`
 		return f
 	case !b.Found:
 		return pass("no budget selects the pods", "allows 1 disruption")

@@ -78,6 +78,11 @@ func (v Verdict) Overridden() Verdict {
 	return slices.DeleteFunc(slices.Clone(v), func(f Finding) bool { return f.Passed || f.Override == "" })
 }
 
+// Notes are the findings that passed and are worth saying all the same.
+func (v Verdict) Notes() Verdict {
+	return slices.DeleteFunc(slices.Clone(v), func(f Finding) bool { return f.Note == "" })
+}
+
 // Only keeps the findings of the named gates.
 func (v Verdict) Only(gates ...Gate) Verdict {
 	return slices.DeleteFunc(slices.Clone(v), func(f Finding) bool { return !slices.Contains(gates, f.Gate) })

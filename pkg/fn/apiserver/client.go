@@ -123,7 +123,7 @@ func get[T any, P interface {
 	defer cancel()
 	object := P(new(T))
 	if err := client.Get().Namespace(namespace).Resource(resource).Name(name).Do(ctx).Into(object); err != nil {
-		return nil, err
+		return nil, denied(err, "get", resource, namespace)
 	}
 	return object, nil
 }
@@ -134,7 +134,7 @@ func (c *Client) Budgets(ctx context.Context, namespace string) ([]policyv1.PodD
 	defer cancel()
 	var list policyv1.PodDisruptionBudgetList
 	err := c.policy.Get().Namespace(namespace).Resource("poddisruptionbudgets").Do(ctx).Into(&list)
-	return list.Items, err
+	return list.Items, denied(err, "list", "poddisruptionbudgets", namespace)
 }
 
 // MayDeletePods asks the API server about our own right.
@@ -151,20 +151,23 @@ func (c *Client) MayDeletePods(ctx context.Context, namespace string) (bool, err
 // PatchSet sends a patch once. A retry by the client could repeat a write
 // that has arrived.
 func (c *Client) PatchSet(ctx context.Context, namespace, name string, patch fn.Patch) error {
-	return c.apps.Patch(patch.Type).Namespace(namespace).Resource("statefulsets").Name(name).
+	err := c.apps.Patch(patch.Type).Namespace(namespace).Resource("statefulsets").Name(name).
 		Param("fieldManager", events.FieldManager).MaxRetries(0).Body(patch.Body).Do(ctx).Error()
+	return denied(err, "patch", "statefulsets", namespace)
 }
 
 // DeletePod deletes the very pod, in its own grace period.
 func (c *Client) DeletePod(ctx context.Context, namespace, name string, only fn.PodIdentity) error {
 	uid := types.UID(only.UID)
 	options := &metav1.DeleteOptions{Preconditions: &metav1.Preconditions{UID: &uid, ResourceVersion: &only.ResourceVersion}}
-	return c.core.Delete().Namespace(namespace).Resource("pods").Name(name).MaxRetries(0).Body(options).Do(ctx).Error()
+	err := c.core.Delete().Namespace(namespace).Resource("pods").Name(name).MaxRetries(0).Body(options).Do(ctx).Error()
+	return denied(err, "delete", "pods", namespace)
 }
 
 // RecordEvent writes an Event.
 func (c *Client) RecordEvent(ctx context.Context, e *eventsv1.Event) error {
-	return c.events.Post().Namespace(e.Namespace).Resource("events").MaxRetries(0).Body(e).Do(ctx).Error()
+	err := c.events.Post().Namespace(e.Namespace).Resource("events").MaxRetries(0).Body(e).Do(ctx).Error()
+	return denied(err, "create", "events", e.Namespace)
 }
 
 // Reach asks for the server's version, which needs no right of ours. Any
