@@ -24,16 +24,20 @@ demo: ## Roll a real etcd on a real control plane, beside the native rolling upd
 	go run ./test/demo
 
 .PHONY: test
-test: test-unit test-sim test-local test-e2e ## Run every test
+test: test-unit test-mutations test-sim test-local test-e2e ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Unit and property tests
 	go vet ./...
 	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./cmd/... ./test/cases/ ./test/waits/
 
+.PHONY: test-mutations
+test-mutations: ## Take rules out of the product one by one; a test must fail each time
+	go test -timeout 30m ./test/mutations/
+
 .PHONY: test-race
 test-race: ## The concurrent parts under the race detector
-	CGO_ENABLED=1 go test -race -timeout 30m ./pkg/fn/ ./pkg/trigger/... ./pkg/guard/etcdprobe/
+	CGO_ENABLED=1 go test -race -timeout 30m ./pkg/fn/ ./pkg/fn/apiserver/ ./pkg/fn/serve/ ./pkg/trigger/... ./pkg/guard/etcdprobe/
 
 .PHONY: test-sim
 test-sim: ## Random walks over a model of the world (20,000)
@@ -68,9 +72,10 @@ fuzz: ## Fuzz every parser and the decision, 60 s each
 	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),60s); done; done
 
 .PHONY: generate
-generate: ## Write the generated documents (docs/gates.md, docs/reasons.md, docs/cases.md)
+generate: ## Write the generated documents (gates, reasons, cases, mutations)
 	go test ./pkg/fn/roll/ -run TestDocuments -count=1 -args -update
 	go test ./test/cases/ -count=1 -args -update
+	go test ./test/mutations/ -short -count=1 -args -update
 
 .PHONY: lint
 lint: ## gofmt, vet and staticcheck (exceptions: staticcheck.conf)

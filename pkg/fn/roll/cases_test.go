@@ -91,6 +91,60 @@ func TestSS01_AHaltedSetThatWasMendedIsWaitedFor(t *testing.T) {
 	}
 }
 
+// A pod that crash-loops on the new revision halts the roll. The template is
+// mended, forward or back: that clears the halt, and the pod is replaced.
+func TestSS01_ABrokenPodIsReplacedOnceTheTemplateIsMended(t *testing.T) {
+	o := healthy(3, 0)
+	o = with(o, written(Next(o)), updated(2), down(2))
+	o = with(o, written(Next(o)), later(301*time.Second), func(o *Observed) {
+		o.Pods[2].Trouble, o.Pods[2].Detail = guard.CrashLoop, "exit code 2"
+	})
+	halt := Next(o)
+	if halt.Outcome != Halted || halt.Reason != ReasonPodBroken || !strings.Contains(halt.Message, "etcd-2") || o.Set.Open() {
+		t.Fatalf("while it is broken: %s, partition %d", Describe(halt), o.Set.Partition)
+	}
+	for _, mended := range []string{oldRev, "etcd-c"} {
+		d := Next(with(o, written(halt), func(o *Observed) { o.Set.UpdateRevision = mended }))
+		if d.Step != StepRecover || d.Effect.Kind != DeletePod || d.Effect.PodUID != "new-2" || d.Write.Partition != 2 {
+			t.Errorf("mended as %s: %s", mended, Describe(d))
+		}
+	}
+}
+
+// No cursor: pod 4 was rolled, and is evicted while the set is locked. It comes
+// back on the current revision, which is the old one.
+func TestSS06_ARolledPodThatCameBackOldGoesAgain(t *testing.T) {
+	o := healthy(5, 0)
+	for i := 4; i > 2; i-- {
+		d := Next(o)
+		if d.Step != StepRelease || d.Victim != i {
+			t.Fatalf("pod %d is next: %s", i, Describe(d))
+		}
+		o = with(o, written(d), updated(i))
+		o = with(o, written(Next(o)))
+	}
+	o.Pods[4].Revision, o.Pods[4].UID = oldRev, "evicted-4"
+	d := Next(o)
+	if d.Step != StepRelease || d.Victim != 4 || d.Write.Partition != 4 || d.Write.Record.Attempts[4] != 2 {
+		t.Errorf("pod 4 came back old: %s", Describe(d))
+	}
+}
+
+// A drift of leadership raises the term, so TermStable sees it as well; but
+// that is a soft gate, and what it says may be overridden.
+func TestET21_ADriftTakesTheReleaseBackWhateverIsOverridden(t *testing.T) {
+	o := healthy(3, 0)
+	o.Overrides = []guard.Override{{Gate: guard.TermStable, Revision: newRev, Until: noon.Add(time.Hour), Reason: "a shaky network"}}
+	o = with(o, written(Next(o)))
+	if d := Next(with(o, lead(1, 6))); d.Step == StepLock {
+		t.Fatalf("another follower came to lead: %s", Describe(d))
+	}
+	d := Next(with(o, lead(2, 6)))
+	if d.Step != StepLock || d.Reason != ReasonDisarmed || d.Write.Partition != 3 || !strings.Contains(d.Message, "came to lead") {
+		t.Errorf("the victim came to lead: %s", Describe(d))
+	}
+}
+
 func TestET13_AnAlarmInMidStepHalts(t *testing.T) {
 	o := with(rolledOne(), later(61*time.Second), func(o *Observed) {
 		o.Alarms = []guard.Alarm{{Member: 101, Kind: guard.AlarmNoSpace, Text: "NOSPACE"}}

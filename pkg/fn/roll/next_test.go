@@ -42,7 +42,7 @@ func TestNextSaysOneSentencePerState(t *testing.T) {
 		{"SS-16", "a template change on an open set locks first", with(healthy(3, 0), func(o *Observed) { o.Set.Partition = 1 }), Stepped, StepLock, ReasonFoundOpen, 3},
 		{"SS-04", "a release not yet acted on is waited for", released(2), Waiting, NoStep, ReasonReleased, -1},
 		{"SS-04", "a release not acted on for 10 s is taken back", released(2, later(10*time.Second)), Stepped, StepLock, ReasonDisarmed, 3},
-		{"SS-04", "a release is taken back when a lower pod fails", released(2, down(0)), Stepped, StepLock, ReasonDisarmed, 3},
+		{"SS-04", "a release is taken back when a lower pod fails", released(2, down(1)), Stepped, StepLock, ReasonDisarmed, 3},
 		{"ET-21", "a release is taken back when the victim comes to lead", released(2, lead(2, 6)), Stepped, StepLock, ReasonDisarmed, 3},
 		{"SS-16", "a release is taken back when the template changes", released(2, func(o *Observed) { o.Set.UpdateRevision = "etcd-c" }), Stepped, StepLock, ReasonDisarmed, 3},
 		{"SS-05", "no lock while the released pod is missing", released(2, func(o *Observed) { o.Pods[2] = guard.Pod{}; o.Members[2] = guard.Member{} }), Waiting, NoStep, ReasonPodAway, -1},
@@ -53,9 +53,11 @@ func TestNextSaysOneSentencePerState(t *testing.T) {
 			o.Set.Management, o.Set.UpdateRevision = guard.Parallel, "etcd-c"
 			o.Pods[1] = guard.Pod{}
 		}), Stepped, StepLock, ReasonRelocked, 3},
-		{"SS-02", "no release while a lower pod is down, whatever the policy", with(healthy(3, 0), down(0), func(o *Observed) { o.Set.Management = guard.Parallel }), Blocked, StepNote, ReasonGatesClosed, -1},
+		{"SS-02", "no release while a lower pod is down, whatever the policy", with(healthy(5, 1), func(o *Observed) {
+			o.Set.Management, o.Pods[0].Ready, o.Pods[0].ReadyChanged = guard.Parallel, false, noon
+		}), Blocked, StepNote, ReasonGatesClosed, -1},
 		{"SS-03", "a low sick pod is not rolled through", with(healthy(3, 1), down(0), later(2*time.Minute)), Blocked, StepNote, ReasonSickMember, -1},
-		{"SS-27", "no release while another pod is being evicted", with(healthy(3, 1), func(o *Observed) { o.Pods[0].Terminating = true }), Blocked, StepNote, ReasonGatesClosed, -1},
+		{"SS-27", "no release while another pod is being evicted", with(healthy(5, 1), func(o *Observed) { o.Pods[0].Terminating = true }), Blocked, StepNote, ReasonGatesClosed, -1},
 		{"SS-28", "a budget without room closes the gate", with(healthy(3, 0), func(o *Observed) { o.Budget = guard.Budget{Read: guard.Yes, Found: true, Name: "b"} }), Blocked, StepNote, ReasonGatesClosed, -1},
 		{"ET-07", "a member that never started blocks", with(healthy(3, 0), func(o *Observed) {
 			o.Members[1].Peers = append(o.Members[1].Peers, guard.Peer{ID: 9})
