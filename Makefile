@@ -33,7 +33,7 @@ test-unit: ## Unit and property tests
 
 .PHONY: test-mutations
 test-mutations: ## Take rules out of the product one by one; a test must fail each time
-	go test -timeout 30m ./test/mutations/
+	go test -count=1 -timeout 30m ./test/mutations/
 
 .PHONY: test-race
 test-race: ## The concurrent parts under the race detector
@@ -72,8 +72,9 @@ fuzz: ## Fuzz every parser and the decision, 60 s each
 	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),60s); done; done
 
 .PHONY: generate
-generate: ## Write the generated documents (gates, reasons, cases, mutations)
+generate: ## Write the generated documents (gates, reasons, configuration, cases, mutations)
 	go test ./pkg/fn/roll/ -run TestDocuments -count=1 -args -update
+	go test ./pkg/fn/ -run TestDocument -count=1 -args -update
 	go test ./test/cases/ -count=1 -args -update
 	go test ./test/mutations/ -short -count=1 -args -update
 

@@ -17,6 +17,7 @@ import (
 type key struct {
 	path     string // with dots
 	about    string // what it means, for plan and for the documentation
+	derived  string // from what of the set, when the file is silent; "" takes the default
 	min, max float64
 	unit     time.Duration       // of a duration
 	at       func(*Settings) any // where the value goes
@@ -29,12 +30,12 @@ const day = 24 * 3600
 var keys = []key{
 	{path: "stsName", about: "the set this configuration is for; a check only", at: func(s *Settings) any { return &s.setName }},
 	{path: "namespace", about: "its namespace; a check only", at: func(s *Settings) any { return &s.namespace }},
-	{path: "serviceName", about: "governing service, part of the name in certificates", at: func(s *Settings) any { return &s.Service }},
-	{path: "clientPort", about: "client port of every member", min: 1, max: 65535, at: func(s *Settings) any { return &s.Port }},
-	{path: "tls.enabled", about: "members serve clients over TLS", at: func(s *Settings) any { return &s.TLS }},
-	{path: "tls.caFile", about: "path inside the etcd pod of the CA to trust", at: func(s *Settings) any { return &s.CAFile }},
-	{path: "tls.certFile", about: "path inside the etcd pod of our client certificate", at: func(s *Settings) any { return &s.CertFile }},
-	{path: "tls.keyFile", about: "path inside the etcd pod of its key", at: func(s *Settings) any { return &s.KeyFile }},
+	{path: "serviceName", derived: "`spec.serviceName`", about: "governing service, part of the name in certificates", at: func(s *Settings) any { return &s.Service }},
+	{path: "clientPort", derived: "`--listen-client-urls` or `--advertise-client-urls` of the etcd container (argument or environment), else its port named `client`", about: "client port of every member", min: 1, max: 65535, at: func(s *Settings) any { return &s.Port }},
+	{path: "tls.enabled", derived: "the scheme of the same address, else `--cert-file`", about: "members serve clients over TLS", at: func(s *Settings) any { return &s.TLS }},
+	{path: "tls.caFile", derived: "`--trusted-ca-file`, else `ca.crt` beside the certificate", about: "path inside the etcd pod of the CA to trust", at: func(s *Settings) any { return &s.CAFile }},
+	{path: "tls.certFile", derived: "`--cert-file`", about: "path inside the etcd pod of our client certificate", at: func(s *Settings) any { return &s.CertFile }},
+	{path: "tls.keyFile", derived: "`--key-file`", about: "path inside the etcd pod of its key", at: func(s *Settings) any { return &s.KeyFile }},
 	{path: "cooldownSeconds", about: "a pod is Ready this long before the next step", max: day, unit: time.Second, at: func(s *Settings) any { return &s.Limits.Cooldown }},
 	{path: "readyTimeoutSeconds", about: "from a pod's release to Ready", min: 1, max: day, unit: time.Second, at: func(s *Settings) any { return &s.Limits.ReadyTimeout }},
 	{path: "healthTimeoutSeconds", about: "from Ready to a healthy member", min: 1, max: day, unit: time.Second, at: func(s *Settings) any { return &s.Limits.HealthTimeout }},
