@@ -14,7 +14,8 @@ func TestLookTellsPodsOfThisVerySetFromOthers(t *testing.T) {
 	api := newAPIServer(t)
 	api.put("statefulsets", apiSet("etcd", func(s *appsv1.StatefulSet) {
 		s.Spec.Ordinals = &appsv1.StatefulSetOrdinals{Start: 2}
-		s.Annotations[events.AnnotationRollout] = `{"seq":12,"step":{"kind":"Release"},"unplannedElections":1}`
+		s.Annotations[events.AnnotationRollout] = `{"seq":12,"step":{"kind":"Release"},"unplannedElections":1,"moves":2,"blockedBy":["CaughtUp","Soaked"]}`
+		s.Annotations[events.AnnotationPhase], s.Annotations[events.AnnotationReason] = events.PhaseBlocked, "GatesClosed"
 	}))
 	for i := range 12 {
 		api.put("pods", apiPod("etcd", i+2, "a"))
@@ -39,6 +40,9 @@ func TestLookTellsPodsOfThisVerySetFromOthers(t *testing.T) {
 	set, pods, ok := store.Look("prod/etcd")
 	if !ok || len(pods) != 12 || set.Seq != 12 || !set.StepInFlight || set.UnplannedElections != 1 || set.OrdinalsStart != 2 {
 		t.Fatalf("%t, %d pods, %+v", ok, len(pods), set)
+	}
+	if set.Moves != 2 || set.BlockedBy != "CaughtUp" || set.Reason != "GatesClosed" {
+		t.Errorf("what is shown of the roll: %+v", set)
 	}
 	indexes := map[int32]bool{}
 	for _, pod := range pods {

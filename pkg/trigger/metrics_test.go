@@ -46,9 +46,13 @@ func TestMetricsShowEverySetAndForgetIt(t *testing.T) {
 	w.put(etcd, func(s *setState) {
 		newTemplate("b")(s)
 		s.set.Partition, s.set.Phase, s.set.HaltedRevision, s.set.Seq, s.set.UnplannedElections = 2, events.PhaseHalted, "b", 7, 1
+		s.set.Moves, s.set.Reason = 2, "PodBroken"
 	})
-	w.put("prod/blocked", func(s *setState) { newTemplate("b")(s); s.set.Phase = events.PhaseBlocked })
-	w.put("prod/odd", func(s *setState) { s.set.Phase = "what ever" })
+	w.put("prod/blocked", func(s *setState) {
+		newTemplate("b")(s)
+		s.set.Phase, s.set.Reason, s.set.BlockedBy = events.PhaseBlocked, "GatesClosed", "CaughtUp"
+	})
+	w.put("prod/odd", func(s *setState) { s.set.Phase, s.set.Reason = "what ever", "a\nb" })
 	w.run(90 * time.Second)
 	for _, c := range []struct {
 		name   string
@@ -67,6 +71,11 @@ func TestMetricsShowEverySetAndForgetIt(t *testing.T) {
 		{"etcdroll_set_waiting", []string{"blocked"}, 0},
 		{"etcdroll_set_seq", []string{"etcd"}, 7},
 		{"etcdroll_set_unplanned_elections", []string{"etcd"}, 1},
+		{"etcdroll_set_leader_moves", []string{"etcd"}, 2},
+		{"etcdroll_set_reason", []string{"etcd", "PodBroken"}, 1},
+		{"etcdroll_set_reason", []string{"odd", "Other"}, 1},
+		{"etcdroll_set_blocked_gate", []string{"blocked", "CaughtUp"}, 1},
+		{"etcdroll_set_blocked_gate", []string{"etcd"}, -1},
 		{"etcdroll_set_last_progress_timestamp_seconds", []string{"etcd"}, float64(noon.Unix())},
 		{"etcdroll_events_sent_total", []string{"diverged", "retry"}, 1},
 		{"etcdroll_events_sent_total", []string{"diverged", "taken"}, float64(len(w.posts) - 1)},

@@ -40,7 +40,9 @@ type SetView struct {
 	// Seq and StepInFlight come from the rollout record; RecordBroken says that it is there and cannot be read.
 	Seq                        int64
 	StepInFlight, RecordBroken bool
-	UnplannedElections         int
+	UnplannedElections, Moves  int
+	// Reason and BlockedBy, the first closed gate, are shown and never judged.
+	Reason, BlockedBy string
 	// Claimed says that our field manager owns the partition.
 	Claimed bool
 }
@@ -95,6 +97,7 @@ func readAnnotations(v *SetView, a map[string]string) {
 	v.Priority, _ = strconv.Atoi(a[events.AnnotationPriority])
 	v.Phase = a[events.AnnotationPhase]
 	v.ConvergedRevision, v.Converged = a[events.AnnotationConvergedRevision], a[events.AnnotationConverged]
+	v.Reason = a[events.AnnotationReason]
 	v.HaltedRevision, v.HaltID = a[events.AnnotationHaltedRevision], a[events.AnnotationHaltID]
 	readRecord(v, a[events.AnnotationRollout])
 }
@@ -108,12 +111,17 @@ func readRecord(v *SetView, text string) {
 		Seq       int64           `json:"seq"`
 		Step      json.RawMessage `json:"step"`
 		Unplanned int             `json:"unplannedElections"`
+		Moves     int             `json:"moves"`
+		BlockedBy []string        `json:"blockedBy"`
 	}
 	if err := json.Unmarshal([]byte(text), &record); err != nil {
 		v.RecordBroken = true
 		return
 	}
-	v.Seq, v.UnplannedElections = record.Seq, record.Unplanned
+	v.Seq, v.UnplannedElections, v.Moves = record.Seq, record.Unplanned, record.Moves
+	if v.Phase == events.PhaseBlocked && len(record.BlockedBy) > 0 {
+		v.BlockedBy = record.BlockedBy[0]
+	}
 	v.StepInFlight = len(record.Step) > 0 && string(record.Step) != "null"
 }
 
