@@ -32,12 +32,7 @@ func (v *view) broken(i int) bool {
 // target. Below that it is deleted while locked and returns on the current
 // revision; that helps only if it is not on that revision already.
 func brokenPod(v *view) (Decision, bool) {
-	first, index := v.highestOutdated(), -1
-	for i := range v.o.Set.Replicas {
-		if v.broken(i) {
-			index = max(index, i)
-		}
-	}
+	first, index := v.highestOutdated(), v.highestBroken()
 	if index < 0 {
 		return Decision{}, false
 	}
@@ -54,6 +49,17 @@ func brokenPod(v *view) (Decision, bool) {
 		return d, true
 	}
 	return v.recover(index, locked, verdict), true
+}
+
+// highestBroken is the broken pod that goes first; -1 when none is broken.
+func (v *view) highestBroken() int {
+	index := -1
+	for i := range v.o.Set.Replicas {
+		if v.broken(i) {
+			index = i
+		}
+	}
+	return index
 }
 
 func (v *view) recover(index int, locked bool, verdict guard.Verdict) Decision {

@@ -2,9 +2,11 @@ package etcdprobe
 
 import (
 	"cmp"
+	"context"
 	"crypto/tls"
 	"errors"
 	"log/slog"
+	"net"
 	"strconv"
 )
 
@@ -15,6 +17,11 @@ type Endpoint struct {
 	TLS     *tls.Config // nil means plain HTTP; ServerName is the name the certificate must carry
 	Expect  string      // pod name, for messages
 	Absent  bool        // the pod has no address: it is not asked
+
+	// Dial is another way to the member than its address, for who cannot reach
+	// pods: a tunnel that ends inside this very pod. Nil dials Address. TLS is
+	// verified at the far end all the same.
+	Dial func(context.Context) (net.Conn, error)
 }
 
 var errUnverified = errors.New("verification of certificates is switched off, which is not allowed")

@@ -57,6 +57,18 @@ func (t *trace) dial(ctx context.Context, address string) (net.Conn, error) {
 	return conn, err
 }
 
+// way is how the endpoint is dialled: by its address or through its tunnel.
+func (t *trace) way(e Endpoint) func(context.Context, string) (net.Conn, error) {
+	if e.Dial == nil {
+		return t.dial
+	}
+	return func(ctx context.Context, _ string) (net.Conn, error) {
+		conn, err := e.Dial(ctx)
+		t.note(dialled, err)
+		return conn, err
+	}
+}
+
 // transport is the way to one endpoint, watched by the trace.
 func (t *trace) transport(e Endpoint) []grpc.DialOption {
 	creds := insecure.NewCredentials()
@@ -64,7 +76,7 @@ func (t *trace) transport(e Endpoint) []grpc.DialOption {
 		creds = watchedTLS{credentials.NewTLS(e.TLS), t}
 	}
 	return []grpc.DialOption{
-		grpc.WithContextDialer(t.dial),
+		grpc.WithContextDialer(t.way(e)),
 		grpc.WithTransportCredentials(creds),
 		grpc.WithDisableServiceConfig(),
 		grpc.WithDisableRetry(),
