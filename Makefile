@@ -29,7 +29,7 @@ test: test-unit test-mutations test-sim test-local test-e2e ## Run every test
 .PHONY: test-unit
 test-unit: ## Unit and property tests
 	go vet ./...
-	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./cmd/... ./test/cases/ ./test/monitoring/ ./test/waits/
+	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./cmd/... ./test/abuse/ ./test/cases/ ./test/monitoring/ ./test/waits/
 
 .PHONY: test-mutations
 test-mutations: ## Take rules out of the product one by one; a test must fail each time
@@ -56,6 +56,10 @@ test-local: local-binaries ## The local cluster's own tests, and etcd probes on 
 .PHONY: test-e2e
 test-e2e: local-binaries ## Rolls of real etcd on the real control plane
 	go test -timeout 60m $(E2E_FLAGS) ./test/e2e/...
+
+.PHONY: abuse
+abuse: ## 100,000 hostile requests at the running function
+	go test -timeout 30m ./test/abuse/ -count=1 -v -requests=100000
 
 .PHONY: test-alerts
 test-alerts: ## Alert rules under promtool (taken from Debian's package if there is none)
