@@ -15,6 +15,11 @@ import (
 	"k8s.io/klog/v2"
 
 	"github.com/etcdroll/etcdroll/pkg/kubectl/access"
+	"github.com/etcdroll/etcdroll/pkg/kubectl/adopt"
+	"github.com/etcdroll/etcdroll/pkg/kubectl/explain"
+	"github.com/etcdroll/etcdroll/pkg/kubectl/history"
+	"github.com/etcdroll/etcdroll/pkg/kubectl/hold"
+	"github.com/etcdroll/etcdroll/pkg/kubectl/plan"
 	"github.com/etcdroll/etcdroll/pkg/kubectl/status"
 	"github.com/etcdroll/etcdroll/pkg/kubectl/wait"
 )
@@ -68,6 +73,7 @@ more; see their --help.`,
 	root.SetFlagErrorFunc(func(c *cobra.Command, err error) error {
 		return fmt.Errorf("%s: see %s --help", strings.TrimSuffix(err.Error(), "\n"), c.CommandPath())
 	})
-	root.AddCommand(status.Command(a), wait.Command(a))
+	root.AddCommand(status.Command(a), plan.Command(a), wait.Command(a), hold.Pause(a), hold.Resume(a),
+		history.Command(a), explain.Command(a), adopt.Command(a))
 	return root
 }

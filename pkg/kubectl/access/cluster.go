@@ -2,6 +2,7 @@ package access
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -10,6 +11,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
@@ -98,3 +100,14 @@ func (readOnly) DeletePod(context.Context, string, string, fn.PodIdentity) error
 
 // RecordEvent refuses.
 func (readOnly) RecordEvent(context.Context, *eventsv1.Event) error { return errReadOnly }
+
+// Annotate changes annotations of the set; nil removes one. It needs no fence:
+// what is written means the same whatever else has changed.
+func (c *Cluster) Annotate(ctx context.Context, set *appsv1.StatefulSet, annotations map[string]any) error {
+	body, err := json.Marshal(map[string]any{"metadata": map[string]any{"annotations": annotations}})
+	if err != nil {
+		return err
+	}
+	_, err = c.Client.AppsV1().StatefulSets(set.Namespace).Patch(ctx, set.Name, types.MergePatchType, body, metav1.PatchOptions{FieldManager: FieldManager})
+	return Remedied(fmt.Sprintf("patch statefulset %s/%s", set.Namespace, set.Name), err)
+}
