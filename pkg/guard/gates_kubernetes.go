@@ -42,7 +42,7 @@ func shapeSupported(s Snapshot, _ Plan) Finding {
 // already. Judged from pods: status still counts a terminating pod as ready.
 func onePodInFlight(s Snapshot, p Plan) Finding {
 	var bad []string
-	for i := range s.Set.Replicas {
+	for i := range s.Set.Indexes() {
 		if p.exempt(i) {
 			continue
 		}
@@ -79,7 +79,7 @@ func podState(p Pod) string {
 func soaked(s Snapshot, p Plan) Finding {
 	need := s.Limits.Soak(s.Set.MinReady)
 	youngest, which := time.Duration(-1), -1
-	for i := range s.Set.Replicas {
+	for i := range s.Set.Indexes() {
 		if p.exempt(i) {
 			continue
 		}

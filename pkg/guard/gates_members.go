@@ -12,7 +12,7 @@ func eachMember(s Snapshot, p Plan, fault func(i int, m Member) string) []string
 		return nil // gateOver says so, once for all of them
 	}
 	var bad []string
-	for i := range s.Set.Replicas {
+	for i := range s.Set.Indexes() {
 		if p.exempt(i) {
 			continue
 		}
@@ -238,7 +238,7 @@ func caughtUpByRatio(s Snapshot, p Plan) Finding {
 // counts only when both readings of both members show it.
 func revisionsConsistent(s Snapshot, p Plan) Finding {
 	var bad []string
-	for i := range s.Set.Replicas {
+	for i := range s.Set.Indexes() {
 		for j := range i {
 			if p.exempt(i) || p.exempt(j) {
 				continue
@@ -262,7 +262,7 @@ func contradict(a, b Sample) bool {
 // against quorum all the same.
 func quorumAfter(s Snapshot, p Plan) Finding {
 	voters, healthy := s.Set.Replicas, 0
-	for i := range s.Set.Replicas {
+	for i := range s.Set.Indexes() {
 		m := s.Member(i)
 		own := 0
 		for _, peer := range m.Peers {

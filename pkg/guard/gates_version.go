@@ -67,7 +67,7 @@ func targetVersion(s Snapshot) Version {
 		return v
 	}
 	var highest Version
-	for i := range s.Set.Replicas {
+	for i := range s.Set.Indexes() {
 		v := ParseVersion(s.Member(i).Version)
 		if s.Pod(i).Revision == s.Set.UpdateRevision && s.Member(i).Reached && v.AtLeast(highest) {
 			highest = v

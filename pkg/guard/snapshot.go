@@ -83,6 +83,10 @@ func (s Set) StatusCurrent() bool {
 	return s.Generation > 0 && s.ObservedGeneration == s.Generation && s.UpdateRevision != ""
 }
 
+// Indexes is how many pods there are to look at. Pods beyond MaxReplicas are
+// never read, and a typo of 900000000 must not cost as many turns.
+func (s Set) Indexes() int { return min(s.Replicas, MaxReplicas) }
+
 // PodName is the name of the pod at index i.
 func (s Set) PodName(i int) string { return s.Name + "-" + strconv.Itoa(i+s.FirstOrdinal) }
 

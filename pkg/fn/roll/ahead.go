@@ -41,7 +41,7 @@ func foretell(o Observed) (victims []int, moves int) {
 		m.Reached, m.Learner, m.Read, m.Last.Applied = true, false, guard.Yes, max(o.Commit, m.Last.Applied)
 	}
 	o.Probed = true
-	for range o.Set.Replicas {
+	for range o.Set.Indexes() {
 		v := newView(o)
 		victim := v.victim()
 		if victim < 0 {

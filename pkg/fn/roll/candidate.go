@@ -56,7 +56,7 @@ func (v *view) tries(i int) int { return v.rec.MoveTries[v.o.Member(i).ID.String
 // since it goes last.
 func (v *view) candidates(victim int) []int {
 	var list []int
-	for i := range v.o.Set.Replicas {
+	for i := range v.o.Set.Indexes() {
 		m := v.o.Member(i)
 		if i != victim && v.o.Pod(i).Usable() && m.Reached && !m.Learner && m.ID != 0 && m.Read == guard.Yes && guard.Lag(v.o.Snapshot, m) == 0 {
 			list = append(list, i)

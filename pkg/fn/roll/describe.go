@@ -45,7 +45,7 @@ func orWords(s, other string) string {
 func (v *view) soakLeft() time.Duration {
 	need := v.o.Limits.Soak(v.o.Set.MinReady)
 	left := time.Duration(0)
-	for i := range v.o.Set.Replicas {
+	for i := range v.o.Set.Indexes() {
 		left = max(left, need-guard.SoakedFor(v.o.Snapshot, i))
 	}
 	return min(max(left, soon), 10*time.Second)

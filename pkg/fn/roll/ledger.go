@@ -30,7 +30,7 @@ func (r Record) settled(s guard.Snapshot) Record {
 		r.Unplanned += int(term - r.Term)
 		r.UnplannedAt, r.Term = s.Now, term
 	}
-	for i := range s.Set.Replicas {
+	for i := range s.Set.Indexes() {
 		if m := s.Member(i); m.Reached && s.Commit > 0 {
 			r.WorstLag = max(r.WorstLag, guard.Lag(s, m))
 		}
@@ -69,7 +69,7 @@ func (r *Record) learnBaseline(s guard.Snapshot) {
 	if r.Cluster != 0 || !guard.Ask(guard.MembershipMatches, s, guard.NoVictim).Passed {
 		return
 	}
-	for i := range s.Set.Replicas {
+	for i := range s.Set.Indexes() {
 		r.Cluster = s.Member(i).Cluster
 		r.Members[i] = s.Member(i).ID
 	}

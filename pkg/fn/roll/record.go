@@ -165,7 +165,7 @@ func recentOnly(seen []Seen, now time.Time) []Seen {
 }
 
 func anyOutdated(o Observed) bool {
-	for i := range o.Set.Replicas {
+	for i := range o.Set.Indexes() {
 		if p := o.Pod(i); p.Exists && p.Revision != o.Set.UpdateRevision {
 			return true
 		}

@@ -50,19 +50,20 @@ func (v *view) lockable() bool {
 	return !v.releasedPodAway() || (v.o.Set.Management != guard.OrderedReady && v.releasedOutdated() > 0)
 }
 
+// releasedPodAway: a pod that is never read may be away, for all we know.
 func (v *view) releasedPodAway() bool {
-	for i := max(0, v.o.Set.Partition); i < v.o.Set.Replicas; i++ {
+	for i := max(0, v.o.Set.Partition); i < v.o.Set.Indexes(); i++ {
 		if v.away(i) {
 			return true
 		}
 	}
-	return false
+	return v.o.Set.Replicas > v.o.Set.Indexes()
 }
 
 // releasedOutdated counts the pods that the controller may still take.
 func (v *view) releasedOutdated() int {
 	n := 0
-	for i := max(0, v.o.Set.Partition); i < v.o.Set.Replicas; i++ {
+	for i := max(0, v.o.Set.Partition); i < v.o.Set.Indexes(); i++ {
 		if v.outdated(i) && !v.away(i) {
 			n++
 		}
@@ -146,7 +147,7 @@ func (v *view) notActedUpon(step Step) Decision {
 }
 
 func (v *view) otherReleasedAway(index int) bool {
-	for i := max(0, v.o.Set.Partition); i < v.o.Set.Replicas; i++ {
+	for i := max(0, v.o.Set.Partition); i < v.o.Set.Indexes(); i++ {
 		if i != index && v.away(i) {
 			return true
 		}

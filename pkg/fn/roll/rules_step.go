@@ -54,7 +54,7 @@ func brokenPod(v *view) (Decision, bool) {
 // highestBroken is the broken pod that goes first; -1 when none is broken.
 func (v *view) highestBroken() int {
 	index := -1
-	for i := range v.o.Set.Replicas {
+	for i := range v.o.Set.Indexes() {
 		if v.broken(i) {
 			index = i
 		}
@@ -166,7 +166,7 @@ func (v *view) outOfAttempts(index int) (Decision, bool) {
 func gateReason(v *view, verdict guard.Verdict) Reason {
 	reached, started := 0, true
 	leaders := map[guard.ID]bool{}
-	for i := range v.o.Set.Replicas {
+	for i := range v.o.Set.Indexes() {
 		m := v.o.Member(i)
 		if m.Reached {
 			reached++

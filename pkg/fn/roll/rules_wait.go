@@ -232,7 +232,7 @@ func nothingOutdated(v *view) (Decision, bool) {
 // ours there is no deadline to miss, but silence would not be an answer.
 func (v *view) standsStill() bool {
 	var last time.Time
-	for i := range v.o.Set.Replicas {
+	for i := range v.o.Set.Indexes() {
 		pod := v.o.Pod(i)
 		if pod.Exists && !pod.Ready && pod.Trouble != guard.NoTrouble {
 			return true
@@ -254,7 +254,7 @@ func (v *view) neverBootstrapped() bool {
 	}
 	v.wantMembers()
 	tried := false
-	for i := range v.o.Set.Replicas {
+	for i := range v.o.Set.Indexes() {
 		pod := v.o.Pod(i)
 		if pod.Ready || v.o.Member(i).Reached {
 			return false

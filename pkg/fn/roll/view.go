@@ -40,7 +40,7 @@ func (v *view) away(i int) bool {
 // highestOutdated is the only pod that a lowered partition can replace
 // alone; -1 when none is outdated.
 func (v *view) highestOutdated() int {
-	for i := v.o.Set.Replicas - 1; i >= 0; i-- {
+	for i := v.o.Set.Indexes() - 1; i >= 0; i-- {
 		if v.outdated(i) {
 			return i
 		}
@@ -90,12 +90,12 @@ func (v *view) judge(p guard.Plan) guard.Verdict {
 
 // allOnTarget says that every pod exists, stays, and runs the target.
 func (v *view) allOnTarget() bool {
-	for i := range v.o.Set.Replicas {
+	for i := range v.o.Set.Indexes() {
 		if v.away(i) || v.outdated(i) {
 			return false
 		}
 	}
-	return v.o.Set.Replicas > 0 && v.target() != ""
+	return v.o.Set.Replicas > 0 && v.o.Set.Replicas == v.o.Set.Indexes() && v.target() != ""
 }
 
 // promoted says that an evicted pod would come back on the target. OnDelete
