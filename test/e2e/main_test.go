@@ -3,13 +3,9 @@ package e2e
 import (
 	"context"
 	"flag"
-	"fmt"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"runtime/debug"
 	"sync"
-	"syscall"
 	"testing"
 
 	"github.com/etcdroll/etcdroll/test/e2e/cluster"
@@ -32,49 +28,5 @@ var (
 
 func TestMain(m *testing.M) {
 	flag.Parse()
-	os.Exit(withCluster(m))
-}
-
-// withCluster runs the tests and ends the cluster however they end. If this
-// process is killed, the kernel tells the cluster.
-func withCluster(m *testing.M) (code int) {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer stop()
-	dir, err := os.MkdirTemp("", "etcdroll-e2e-")
-	if err != nil {
-		return fail(err)
-	}
-	defer func() {
-		if p := recover(); p != nil {
-			code = fail(fmt.Errorf("panic: %v\n%s", p, debug.Stack()))
-		}
-		if shared != nil {
-			shared.Stop()
-		}
-		if code == 0 && !*keepLogs {
-			_ = os.RemoveAll(dir)
-		} else {
-			fmt.Fprintln(os.Stderr, "logs are in", dir)
-		}
-	}()
-	if shared, err = cluster.Start(ctx, dir, os.Stderr); err != nil {
-		return fail(err)
-	}
-	finished := make(chan struct{})
-	defer close(finished)
-	go func() {
-		select {
-		case <-finished:
-		case <-ctx.Done(): // an interrupt ends the tests at once
-			fmt.Fprintln(os.Stderr, "interrupted; the cluster is ended, logs are in", dir)
-			shared.Stop()
-			os.Exit(130)
-		}
-	}()
-	return m.Run()
-}
-
-func fail(err error) int {
-	fmt.Fprintln(os.Stderr, err)
-	return 1
+	os.Exit(cluster.Run(m, os.Stderr, cluster.Options{}, *keepLogs, func(c *cluster.Cluster) { shared = c }))
 }

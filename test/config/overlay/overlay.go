@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcdroll/etcdroll/test/e2e/cluster"
@@ -20,7 +21,7 @@ type Overlay struct {
 	Resources  []string // folders of config/, such as "rbac"
 	Components []string // folders of config/components, such as "pod-delete"
 	Patches    []Patch
-	// Literals are merged into ConfigMaps that a component generates, by name.
+	// Literals are ConfigMaps to generate, by name.
 	Literals map[string][]string
 }
 
@@ -64,13 +65,31 @@ func Render(ctx context.Context, c *cluster.Cluster, o Overlay) (Objects, error)
 	return parse(out)
 }
 
-// Apply applies the overlay server-side.
+// fieldManager is who applies.
+const fieldManager = "--field-manager=etcdroll-installer"
+
+// ApplyObjects applies what was rendered server-side. Fields that the API
+// server does not know are errors.
+func ApplyObjects(ctx context.Context, c *cluster.Cluster, objects Objects) error {
+	list := &unstructured.UnstructuredList{Object: map[string]any{"apiVersion": "v1", "kind": "List"}}
+	for _, object := range objects {
+		list.Items = append(list.Items, *object)
+	}
+	text, err := list.MarshalJSON()
+	if err != nil {
+		return fmt.Errorf("apply objects: %w", err)
+	}
+	_, err = c.Kubectl(ctx, text, "apply", "--server-side", "--validate=strict", fieldManager, "-f", "-")
+	return err
+}
+
+// Apply applies the overlay server-side, as ApplyObjects does.
 func Apply(ctx context.Context, c *cluster.Cluster, o Overlay) error {
 	dir, err := write(ctx, c, o)
 	if err != nil {
 		return err
 	}
-	_, err = c.Kubectl(ctx, nil, "apply", "--server-side", "--field-manager=etcdroll-installer", "-k", dir)
+	_, err = c.Kubectl(ctx, nil, "apply", "--server-side", "--validate=strict", fieldManager, "-k", dir)
 	return err
 }
 
@@ -122,7 +141,7 @@ func (o Overlay) kustomization(dir, config string) ([]byte, error) {
 	}
 	var generated []map[string]any
 	for name, literals := range o.Literals {
-		generated = append(generated, map[string]any{"name": name, "behavior": "merge", "literals": literals})
+		generated = append(generated, map[string]any{"name": name, "literals": literals})
 	}
 	if len(generated) > 0 {
 		file["configMapGenerator"] = generated

@@ -46,7 +46,8 @@ type Cluster struct {
 // Options of a local cluster. The zero value is what most tests want.
 type Options struct {
 	// Images are further images and the program that each of them stands for,
-	// which need not exist before a pod wants it.
+	// which need not exist before a pod wants it. Paths are relative to the
+	// scratch directory.
 	Images map[string]string
 }
 
@@ -98,7 +99,7 @@ func (c *Cluster) startLocal(ctx context.Context, progress io.Writer, o Options)
 	ready := &lineWatch{want: "export KUBECONFIG=", seen: make(chan struct{})}
 	c.local, err = child.Start(child.Command{
 		Name: "local cluster", Path: c.cli, Out: ready, Log: log,
-		Args:     append([]string{"up", "--foreground", "--nodes=4", "--backoff-base=1s", "--dir=" + home}, o.images()...),
+		Args:     slices.Concat([]string{"up", "--foreground", "--nodes=4", "--backoff-base=1s", "--dir=" + home}, featureGates(), o.images(c.Dir)),
 		Farewell: syscall.SIGTERM,
 	})
 	if err != nil {
@@ -118,9 +119,9 @@ func (c *Cluster) startLocal(ctx context.Context, progress io.Writer, o Options)
 	return err
 }
 
-func (o Options) images() (flags []string) {
+func (o Options) images(dir string) (flags []string) {
 	for _, name := range slices.Sorted(maps.Keys(o.Images)) {
-		flags = append(flags, "--image="+name+"="+o.Images[name])
+		flags = append(flags, "--image="+name+"="+filepath.Join(dir, o.Images[name]))
 	}
 	return flags
 }

@@ -36,25 +36,30 @@ func Install(ctx context.Context, c *cluster.Cluster, programs Programs, namespa
 
 // InstallOverlay is Install with a kustomization of one's own.
 func InstallOverlay(ctx context.Context, c *cluster.Cluster, programs Programs, o overlay.Overlay) (*Place, error) {
-	p := &Place{Cluster: c, Programs: programs, Namespace: o.Namespace}
-	if err := overlay.Apply(ctx, c, o); err != nil {
-		return nil, err
-	}
 	objects, err := overlay.Render(ctx, c, o)
 	if err != nil {
 		return nil, err
 	}
+	return InstallObjects(ctx, c, programs, o.Namespace, objects)
+}
+
+// InstallObjects is Install with objects that were rendered before.
+func InstallObjects(ctx context.Context, c *cluster.Cluster, programs Programs, namespace string, objects overlay.Objects) (*Place, error) {
 	grants, err := objects.Grants()
 	if err != nil {
 		return nil, err
 	}
-	if err := effective(ctx, c, o.Namespace, grants); err != nil {
+	if err := overlay.ApplyObjects(ctx, c, objects); err != nil {
 		return nil, err
 	}
-	if p.function, err = c.Identity(ctx, o.Namespace, FunctionAccount); err != nil {
+	if err := effective(ctx, c, namespace, grants); err != nil {
 		return nil, err
 	}
-	p.trigger, err = c.Identity(ctx, o.Namespace, TriggerAccount)
+	p := &Place{Cluster: c, Programs: programs, Namespace: namespace}
+	if p.function, err = c.Identity(ctx, namespace, FunctionAccount); err != nil {
+		return nil, err
+	}
+	p.trigger, err = c.Identity(ctx, namespace, TriggerAccount)
 	return p, err
 }
 
