@@ -57,7 +57,7 @@ var keys = []key{
 	{path: "steps.slowReadMilliseconds", about: "a candidate whose read takes longer comes last", max: 60000, unit: time.Millisecond, at: func(s *Settings) any { return &s.Limits.SlowRead }},
 	{path: "steps.attempts", about: "attempts per pod and revision", min: 1, max: 100, at: func(s *Settings) any { return &s.Limits.Attempts }},
 	{path: "steps.moveTries", about: "leader moves tried per candidate", min: 1, max: 100, at: func(s *Settings) any { return &s.Limits.MoveTries }},
-	{path: "steps.revisionsPerHour", about: "templates given up within an hour before it counts as flapping", min: 1, max: 1000, at: func(s *Settings) any { return &s.Limits.RevisionsPerHour }},
+	{path: "steps.revisionsPerHour", about: "templates given up within an hour before it counts as flapping", min: 1, max: 40, at: func(s *Settings) any { return &s.Limits.RevisionsPerHour }},
 }
 
 // readConfig reads config.yaml strictly. All problems are told at once.

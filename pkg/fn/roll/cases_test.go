@@ -1,6 +1,7 @@
 package roll
 
 import (
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -111,6 +112,32 @@ func TestSS01_ABrokenPodIsReplacedOnceTheTemplateIsMended(t *testing.T) {
 	}
 }
 
+// A set of one has no quorum without its broken pod, so that we do not touch
+// it. Whoever reads the message knows what to do, unless that would not help.
+func TestSS01_ASetOfOneIsToldToDeleteItsBrokenPod(t *testing.T) {
+	const command = "kubectl -n db delete pod etcd-0"
+	broken := func(strategy guard.Strategy, runs, current string) Decision {
+		return Next(with(healthy(1, 0), down(0), func(o *Observed) {
+			o.Limits.AllowDowntime, o.Record.Cluster = true, 7
+			o.Record.UID, o.Record.Target = "set-1", newRev
+			o.Set.Strategy, o.Set.CurrentRevision = strategy, current
+			o.Pods[0].Revision, o.Pods[0].Trouble = runs, guard.CrashLoop
+		}))
+	}
+	for what, d := range map[string]Decision{
+		"mended forwards":  broken(guard.RollingUpdate, "etcd-broken", oldRev),
+		"reverted":         broken(guard.RollingUpdate, "etcd-broken", newRev),
+		"OnDelete, mended": broken(guard.OnDelete, oldRev, oldRev),
+	} {
+		if d.Outcome != Blocked || d.Reason != ReasonNoQuorum || !strings.Contains(d.Message, command) {
+			t.Errorf("%s: %s", what, Describe(d))
+		}
+	}
+	if d := broken(guard.RollingUpdate, oldRev, oldRev); d.Outcome != Blocked || strings.Contains(d.Message, command) {
+		t.Errorf("it would come back the same: %s", Describe(d))
+	}
+}
+
 // No cursor: pod 4 was rolled, and is evicted while the set is locked. It comes
 // back on the current revision, which is the old one.
 func TestSS06_ARolledPodThatCameBackOldGoesAgain(t *testing.T) {
@@ -142,6 +169,23 @@ func TestET21_ADriftTakesTheReleaseBackWhateverIsOverridden(t *testing.T) {
 	d := Next(with(o, lead(2, 6)))
 	if d.Step != StepLock || d.Reason != ReasonDisarmed || d.Write.Partition != 3 || !strings.Contains(d.Message, "came to lead") {
 		t.Errorf("the victim came to lead: %s", Describe(d))
+	}
+}
+
+// Whatever rewrites the template does not stop at a halt, since each new one
+// clears it. The record does not grow with that.
+func TestSS30_TheRecordDoesNotGrowWithEveryTemplate(t *testing.T) {
+	o := healthy(3, 0)
+	most := o.Limits.RevisionsPerHour + 1
+	for n := range 500 {
+		o = with(o, later(time.Second), func(o *Observed) { o.Set.UpdateRevision = "etcd-" + strconv.Itoa(n) })
+		o.Record = o.Record.begun(o)
+		if got := len(o.Record.Recent); got != min(n+1, most) || o.Record.Recent[got-1].Target != o.Set.UpdateRevision {
+			t.Fatalf("after %d templates %d are on record: %v", n+1, got, o.Record.Recent)
+		}
+		if flaps := Next(o).Reason == ReasonRevisionFlapping; flaps != (n+1 >= most) {
+			t.Fatalf("template %d: %s", n+1, Describe(Next(o)))
+		}
 	}
 }
 

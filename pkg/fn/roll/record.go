@@ -156,13 +156,17 @@ func (r Record) begun(o Observed) Record {
 		next.Cluster, next.Members = r.Cluster, r.Members
 		next.FirstTerm, next.Term, next.UnplannedAt = r.Term, r.Term, r.UnplannedAt
 	}
-	next.Recent = append(next.Recent, Seen{target, o.Now})
+	next.Recent = newest(append(next.Recent, Seen{target, o.Now}), o.Limits.RevisionsPerHour+1)
 	return next
 }
 
 func recentOnly(seen []Seen, now time.Time) []Seen {
 	return slices.DeleteFunc(slices.Clone(seen), func(s Seen) bool { return now.Sub(s.At) > time.Hour })
 }
+
+// newest keeps the last n: one more than are allowed tells that there were too
+// many, and what rewrites the template may do so every second.
+func newest(seen []Seen, n int) []Seen { return seen[max(0, len(seen)-max(1, n)):] }
 
 func anyOutdated(o Observed) bool {
 	for i := range o.Set.Indexes() {

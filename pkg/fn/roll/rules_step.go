@@ -43,12 +43,27 @@ func brokenPod(v *view) (Decision, bool) {
 	plan := guard.Plan{Victim: index, Stuck: true}
 	verdict := v.judge(plan)
 	if !verdict.Open() {
-		return v.block(gateReason(v, verdict), index, verdict, sentence(verdict)), true
+		reason := gateReason(v, verdict)
+		return v.block(reason, index, verdict, sentence(verdict)+v.wayOut(reason, index)), true
 	}
 	if d, leads := v.moveFirst(index); leads {
 		return d, true
 	}
 	return v.recover(index, locked, verdict), true
+}
+
+// wayOut is for people: without a quorum we give up no pod, not even a broken
+// one, and a set of one has no quorum without its only pod. It is said only
+// where a delete costs nothing, since the member is dead, and mends something,
+// since the pod comes back on another revision.
+func (v *view) wayOut(reason Reason, index int) string {
+	pod := v.o.Pod(index)
+	back := v.o.Set.Strategy == guard.RollingUpdate && pod.Revision == v.o.Set.CurrentRevision
+	if reason != ReasonNoQuorum || back || v.o.Member(index).Reached {
+		return ""
+	}
+	name := v.o.Set.PodName(index)
+	return fmt.Sprintf("; %s is broken on revision %s; to have it created from another, run: kubectl -n %s delete pod %s", name, pod.Revision, v.o.Set.Namespace, name)
 }
 
 // highestBroken is the broken pod that goes first; -1 when none is broken.
