@@ -15,6 +15,7 @@ type Metrics struct {
 
 	sent     *prometheus.CounterVec
 	replies  *prometheus.CounterVec
+	dead     *prometheus.CounterVec
 	delivery prometheus.Histogram
 	synced   *prometheus.GaugeVec
 	leading  prometheus.Gauge
@@ -30,6 +31,9 @@ func NewMetrics() *Metrics {
 		replies: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "etcdroll_events_received_total", Help: "Events that came back as replies, by type.",
 		}, []string{"type"}),
+		dead: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "etcdroll_dead_letters_total", Help: "Events that a broker could not deliver, by type.",
+		}, []string{"type"}),
 		delivery: prometheus.NewHistogram(prometheus.HistogramOpts{
 			Name: "etcdroll_delivery_seconds", Help: "Time from posting an event to the answer.",
 			Buckets: []float64{.005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30},
@@ -42,7 +46,7 @@ func NewMetrics() *Metrics {
 			Name: "etcdroll_leading", Help: "1 if this replica sends events.",
 		}),
 	}
-	m.Registry.MustRegister(m.sent, m.replies, m.delivery, m.synced, m.leading,
+	m.Registry.MustRegister(m.sent, m.replies, m.dead, m.delivery, m.synced, m.leading,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return m
 }
@@ -55,6 +59,9 @@ func (m *Metrics) Sent(eventType string, o Outcome, took time.Duration) {
 
 // Replied counts one event that came back.
 func (m *Metrics) Replied(eventType string) { m.replies.WithLabelValues(shortType(eventType)).Inc() }
+
+// DeadLetter counts one event that a broker could not deliver.
+func (m *Metrics) DeadLetter(eventType string) { m.dead.WithLabelValues(shortType(eventType)).Inc() }
 
 // Current records that a cache is known to be current.
 func (m *Metrics) Current(resource string, at time.Time) {

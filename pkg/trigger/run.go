@@ -28,7 +28,7 @@ const (
 // Run is the whole process: it returns nil when ctx ends, and otherwise the one line that says why it cannot go on.
 func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	health, metrics := &Health{}, NewMetrics()
-	stopServer, err := listen(o.Listen, health, metrics)
+	stopServer, err := listen(o.Listen, health, metrics, log)
 	if err != nil {
 		return err
 	}
@@ -162,7 +162,7 @@ func newWatchdog(o Options, mirrors []Mirror, t *Trigger) *Watchdog {
 }
 
 // listen serves health and metrics from the very start, so that "not ready yet" has a reason to show.
-func listen(address string, health *Health, metrics *Metrics) (stop func(), err error) {
+func listen(address string, health *Health, metrics *Metrics, log *slog.Logger) (stop func(), err error) {
 	listener, err := net.Listen("tcp", address)
 	if err != nil {
 		return nil, fmt.Errorf("--listen: %w", err)
@@ -170,8 +170,9 @@ func listen(address string, health *Health, metrics *Metrics) (stop func(), err 
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /healthz", serve(health.Alive))
 	mux.HandleFunc("GET /readyz", serve(health.Ready))
+	mux.HandleFunc("POST /dead-letters", deadLetters(metrics, log))
 	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
-	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
+	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second}
 	go func() { _ = server.Serve(listener) }()
 	return func() { _ = server.Close() }, nil
 }

@@ -18,7 +18,8 @@ import (
 
 // Builder turns catalog names into paths of programs, building what is missing.
 type Builder struct {
-	Catalog  []Binary
+	Catalog  []Binary  // what All builds
+	Extra    []Binary  // what is built only by name
 	Source   string    // test/local/binaries of the checkout
 	Cache    string    // see CacheDir
 	Assets   string    // KUBEBUILDER_ASSETS, or empty
@@ -35,7 +36,7 @@ func NewBuilder(progress io.Writer) (*Builder, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Builder{Catalog: Catalog, Source: source, Cache: cache, Assets: os.Getenv("KUBEBUILDER_ASSETS"), Progress: progress}, nil
+	return &Builder{Catalog: Catalog, Extra: Knative, Source: source, Cache: cache, Assets: os.Getenv("KUBEBUILDER_ASSETS"), Progress: progress}, nil
 }
 
 // All builds what is missing of the whole catalog and returns name -> path.

@@ -32,7 +32,7 @@ const (
 		" -X " + versionVar + ".buildDate=1970-01-01T00:00:00Z"
 )
 
-// Catalog lists every program, in the order in which they are built: etcd first,
+// Catalog lists every program of the cluster, in the order in which they are built: etcd first,
 // because it is quick.
 var Catalog = []Binary{
 	etcd("etcd-v3.6.16", "etcd-v3.6"),
@@ -54,11 +54,12 @@ func kubernetes(name string) Binary {
 }
 
 func (b *Builder) find(name string) (Binary, error) {
-	i := slices.IndexFunc(b.Catalog, func(b Binary) bool { return b.Name == name })
+	known := slices.Concat(b.Catalog, b.Extra)
+	i := slices.IndexFunc(known, func(b Binary) bool { return b.Name == name })
 	if i < 0 {
 		return Binary{}, fmt.Errorf("no binary %q in the catalog", name)
 	}
-	return b.Catalog[i], nil
+	return known[i], nil
 }
 
 // CacheDir is where built programs are kept: $ETCDROLL_CACHE, else etcdroll

@@ -1,0 +1,24 @@
+package binaries
+
+// Knative lists the programs of `make test-knative`. Nothing else needs them, so
+// they are built only when they are asked for by name.
+var Knative = []Binary{
+	eventing("eventing-ingress", "broker/ingress"),
+	eventing("eventing-filter", "broker/filter"),
+	eventing("eventing-broker-controller", "mtchannel_broker"),
+	eventing("eventing-channel-controller", "in_memory/channel_controller"),
+	eventing("eventing-channel-dispatcher", "in_memory/channel_dispatcher"),
+	eventing("eventing-controller", "controller"),
+	serving("serving-activator", "activator"),
+	serving("serving-autoscaler", "autoscaler"),
+	serving("serving-controller", "controller"),
+	serving("serving-queue", "queue"),
+}
+
+func eventing(name, command string) Binary {
+	return Binary{Name: name, Module: "eventing", Package: "knative.dev/eventing/cmd/" + command, LDFlags: stripped}
+}
+
+func serving(name, command string) Binary {
+	return Binary{Name: name, Module: "serving", Package: "knative.dev/serving/cmd/" + command, LDFlags: stripped}
+}
