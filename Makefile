@@ -7,6 +7,8 @@ export CGO_ENABLED ?= 1
 VERSION ?= $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 COMMIT  ?= $(shell git rev-parse HEAD 2>/dev/null || echo unknown)
 LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
+# gRPC's own trace pages bring html/template along, and we never serve them.
+TAGS := grpcnotrace
 COMMANDS := $(notdir $(wildcard cmd/*))
 LOCAL := go run -C test/local .
 
@@ -17,7 +19,7 @@ help: ## Show this list
 .PHONY: build
 build: ## Build every command into bin/
 	@mkdir -p bin
-	for c in $(COMMANDS); do CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/$$c ./cmd/$$c; done
+	for c in $(COMMANDS); do CGO_ENABLED=0 go build -trimpath -tags $(TAGS) -ldflags '$(LDFLAGS)' -o bin/$$c ./cmd/$$c; done
 
 .PHONY: demo
 demo: ## Roll a real etcd on a real control plane, beside the native rolling update

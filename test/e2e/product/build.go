@@ -28,7 +28,7 @@ func Build(ctx context.Context, dir string, names ...string) (Programs, error) {
 
 // BuildShipped builds trigger and function as `make build` does.
 func BuildShipped(ctx context.Context, dir string) (Programs, error) {
-	return build(ctx, dir, []string{"-trimpath"}, "trigger", "roll-fn")
+	return build(ctx, dir, []string{"-trimpath", "-tags=grpcnotrace"}, "trigger", "roll-fn")
 }
 
 func build(ctx context.Context, dir string, flags []string, names ...string) (Programs, error) {

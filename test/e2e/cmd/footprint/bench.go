@@ -59,10 +59,7 @@ func (b *bench) oneRoll(ctx context.Context) ([]figure, error) {
 	if err := b.first.Apply(ctx, etcdset.Template(etcdset.ToVersion("3.7.3"))); err != nil {
 		return nil, err
 	}
-	rolled := func(v observer.View) bool {
-		return v.Settled() && v.Set.Generation > 1 && v.Pods[0].Image == etcdset.Image("3.7.3")
-	}
-	if err := b.watching.Until(ctx, rollsWithin, "the roll has not ended", rolled); err != nil {
+	if err := b.watching.Until(ctx, rollsWithin, "the roll has not ended", rolledTo("3.7.3")); err != nil {
 		return nil, err
 	}
 	peak, err := memory(b.function.PID(), "VmHWM")
@@ -77,9 +74,17 @@ func (b *bench) oneRoll(ctx context.Context) ([]figure, error) {
 	return append(figures, reads(entries)...), nil
 }
 
-func (b *bench) install(ctx context.Context, namespace string) error {
+// rolledTo says that the set has converged on the version. It was created at
+// another one.
+func rolledTo(version string) func(observer.View) bool {
+	return func(v observer.View) bool {
+		return v.Settled() && v.Set.Generation > 1 && v.Pods[0].Image == etcdset.Image(version)
+	}
+}
+
+func (b *bench) install(ctx context.Context, namespace string, secrets ...string) error {
 	var err error
-	if b.place, err = product.Install(ctx, b.cluster, b.programs, namespace, false); err != nil {
+	if b.place, err = product.Install(ctx, b.cluster, b.programs, namespace, false, secrets...); err != nil {
 		return err
 	}
 	if b.function, err = b.place.Function(); err != nil {
