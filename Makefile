@@ -58,6 +58,7 @@ test-local: local-binaries ## The local cluster's own tests, and etcd probes on 
 .PHONY: test-e2e
 test-e2e: local-binaries ## Rolls of real etcd on the real control plane
 	go test -timeout 60m $(E2E_FLAGS) ./test/e2e/...
+	ETCDROLL_E2E_FEATURE_GATES=MaxUnavailableStatefulSet=false go test -timeout 20m $(E2E_FLAGS) ./test/e2e/ -run 'TestSS09|TestSS10'
 
 .PHONY: abuse
 abuse: ## 100,000 hostile requests at the running function
@@ -79,7 +80,7 @@ bench-footprint: local-binaries ## Memory, start-up time and reads per step
 fuzz: ## Fuzz every parser and the decision, 60 s each
 	@for p in $$(grep -rl --include='*_test.go' '^func Fuzz' pkg | xargs -n1 dirname | sort -u); do \
 	  for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go | sed 's/func //'); do \
-	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),60s); done; done
+	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),60s) -fuzzminimizetime 3s; done; done
 
 .PHONY: generate
 generate: ## Write the generated documents (gates, reasons, configuration, cases, mutations)
