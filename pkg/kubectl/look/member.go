@@ -78,7 +78,7 @@ func (m *Member) asked(s guard.Snapshot, i, leader int) {
 	case answer.Learner:
 		m.Role = "learner"
 	}
-	if s.Commit > 0 {
+	if s.Commit > 0 && answer.Last.Applied > 0 {
 		lag := guard.Lag(s, answer)
 		m.Lag = &lag
 	}

@@ -84,6 +84,9 @@ func At(f Facts) Set {
 		Updated: int(f.Object.Status.UpdatedReplicas), Ready: int(f.Object.Status.ReadyReplicas),
 		age: o.Now.Sub(f.Object.CreationTimestamp.Time),
 	}
+	if o.Record.Target != o.Set.UpdateRevision {
+		s.Moves, s.Unplanned = 0, 0 // they are of an earlier roll
+	}
 	s.reasons(o)
 	if underWay(o) {
 		started := o.Record.Started

@@ -81,7 +81,7 @@ func (s Set) about() []string {
 	case "none":
 		lock = "OnDelete, no lock"
 	default:
-		lock = fmt.Sprintf("%s (partition %d of %d)", s.Lock, s.Partition, s.Replicas)
+		lock = fmt.Sprintf("%s at %d of %d", s.Lock, s.Partition, s.Replicas)
 	}
 	moves := fmt.Sprintf("leader moves: %d made", s.Moves)
 	if s.MovesToCome != nil {
@@ -115,7 +115,7 @@ func (s Set) remedies(style screen.Style) []string {
 		lines = style.Wrap("  ", "    ", "do: "+s.Remedy)
 	}
 	if s.HaltID != "" {
-		lines = append(lines, fmt.Sprintf("  halt %s; once the cause is mended: kubectl etcdroll resume %s -n %s", s.HaltID, s.Name, s.Namespace))
+		lines = append(lines, "  halt "+s.HaltID, fmt.Sprintf("  once mended: kubectl etcdroll resume %s -n %s", s.Name, s.Namespace))
 	}
 	return lines
 }
@@ -137,6 +137,8 @@ func (s Set) table(wide bool) screen.Table {
 	}
 	if !detail {
 		t.Columns = t.Columns[:len(t.Columns)-1]
+	} else {
+		t.Last = 36
 	}
 	return t
 }
@@ -165,6 +167,9 @@ func (m Member) row() []screen.Cell {
 func (s Set) gates(style screen.Style) []string {
 	if len(s.Gates) == 0 {
 		return nil
+	}
+	if s.Standing == Standing(roll.PhaseHalted) {
+		return style.Wrap("  ", "  ", fmt.Sprintf("%d gates object at present: kubectl etcdroll plan %s -n %s", len(s.Gates), s.Name, s.Namespace))
 	}
 	lines := []string{"  blocked by"}
 	for _, g := range s.Gates {

@@ -1,6 +1,7 @@
 package screen
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -23,6 +24,7 @@ type Table struct {
 	Columns []Column
 	Rows    [][]Cell
 	Indent  string
+	Last    int // how much of the last column has to be seen; 0 is a little
 }
 
 const gap = 2
@@ -95,7 +97,7 @@ func (t Table) needs(shown, widths []int) int {
 	sum := len(t.Indent)
 	for n, i := range shown {
 		if n == len(shown)-1 {
-			sum += min(widths[i], max(len(t.Columns[i].Title), lastColumn))
+			sum += min(widths[i], max(len(t.Columns[i].Title), cmp.Or(t.Last, lastColumn)))
 			break
 		}
 		sum += widths[i] + gap
@@ -103,5 +105,5 @@ func (t Table) needs(shown, widths []int) int {
 	return sum
 }
 
-// lastColumn is how much of the last column has to be seen.
+// lastColumn is how much of the last column has to be seen by default.
 const lastColumn = 16
