@@ -15,12 +15,14 @@ import (
 
 // Entry is one answered request.
 type Entry struct {
+	ID       string `json:"auditID"`
 	User     struct{ Username string }
 	Verb     string
+	URI      string             `json:"requestURI"`
 	Response struct{ Code int } `json:"responseStatus"`
 	At       time.Time          `json:"requestReceivedTimestamp"`
 	Object   struct {
-		Resource, Namespace, Name, Subresource string
+		APIGroup, Resource, Namespace, Name, Subresource string
 	} `json:"objectRef"`
 	Stage string
 }
@@ -32,6 +34,23 @@ func (e Entry) Write() bool {
 
 // Between gives the finished requests of these users that arrived in [from, to).
 func Between(file string, from, to time.Time, users ...string) ([]Entry, error) {
+	return read(file, users, func(e Entry) bool {
+		return e.Stage == "ResponseComplete" && !e.At.Before(from) && e.At.Before(to)
+	})
+}
+
+// Asked gives every request of these users so far, also watches that have not
+// ended.
+func Asked(file string, users ...string) ([]Entry, error) {
+	seen := map[string]bool{} // a watch is there twice once it has ended
+	return read(file, users, func(e Entry) bool {
+		again := seen[e.ID]
+		seen[e.ID] = true
+		return !again
+	})
+}
+
+func read(file string, users []string, want func(Entry) bool) ([]Entry, error) {
 	log, err := os.Open(file)
 	if err != nil {
 		return nil, fmt.Errorf("read audit log: %w", err)
@@ -54,7 +73,7 @@ func Between(file string, from, to time.Time, users ...string) ([]Entry, error) 
 		if err := json.Unmarshal(line, &e); err != nil {
 			return nil, fmt.Errorf("read audit log: %w", err)
 		}
-		if e.Stage == "ResponseComplete" && slices.Contains(users, e.User.Username) && !e.At.Before(from) && e.At.Before(to) {
+		if slices.Contains(users, e.User.Username) && want(e) {
 			found = append(found, e)
 		}
 	}
