@@ -31,7 +31,7 @@ test: test-unit test-mutations test-sim test-local test-e2e ## Run every test
 .PHONY: test-unit
 test-unit: ## Unit and property tests
 	go vet ./...
-	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./cmd/... ./test/abuse/ ./test/cases/ ./test/monitoring/ ./test/waits/
+	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./cmd/... ./test/abuse/ ./test/cases/ ./test/dependencies/ ./test/monitoring/ ./test/waits/
 
 .PHONY: test-mutations
 test-mutations: ## Take rules out of the product one by one; a test must fail each time
@@ -81,6 +81,37 @@ fuzz: ## Fuzz every parser and the decision, 60 s each
 	@for p in $$(grep -rl --include='*_test.go' '^func Fuzz' pkg | xargs -n1 dirname | sort -u); do \
 	  for f in $$(grep -rhoE '^func Fuzz[A-Za-z0-9_]+' $$p/*_test.go | sed 's/func //'); do \
 	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),60s) -fuzzminimizetime 3s; done; done
+
+TOOL := go tool -modfile=$(CURDIR)/tools/release/go.mod
+IMAGES := trigger roll-fn
+PLATFORMS := linux/amd64 linux/arm64
+
+.PHONY: image
+image: ## Reproducible OCI layouts of both images in dist/, without a registry
+	@mkdir -p dist
+	for name in $(IMAGES); do args=(); for platform in $(PLATFORMS); do \
+	    file=dist/$$name-$${platform/\//-}; \
+	    CGO_ENABLED=0 GOOS=$${platform%/*} GOARCH=$${platform#*/} go build -trimpath -buildvcs=false -tags $(TAGS) -ldflags '$(LDFLAGS)' -o $$file ./cmd/$$name; \
+	    args+=("$$platform=$(CURDIR)/$$file"); done; \
+	  go run -C tools/release ./oci --name $$name --version $(VERSION) --commit $(COMMIT) \
+	    --created "$$(git log -1 --format=%ct 2>/dev/null || echo 0)" --out $(CURDIR)/dist/$$name.oci "$${args[@]}"; done
+
+.PHONY: image-push
+image-push: ## Build and push both images with ko on distroless-static (set KO_DOCKER_REPO)
+	VERSION=$(VERSION) COMMIT=$(COMMIT) go run github.com/google/ko@v0.18.0 build --base-import-paths --platform=linux/amd64,linux/arm64 --sbom=spdx $(IMAGES:%=./cmd/%)
+
+.PHONY: sbom
+sbom: build ## CycloneDX lists of what is in each command, in dist/
+	@mkdir -p dist
+	for c in $(COMMANDS); do $(TOOL) cyclonedx-gomod bin -json -licenses=false -output dist/$$c.cdx.json bin/$$c; done
+
+.PHONY: dependencies
+dependencies: ## Write docs/dependencies: the modules and licences in each command
+	go test ./test/dependencies/ -run TestWhatIsInEachCommandIsListed -count=1 -args -update
+
+.PHONY: vulncheck
+vulncheck: ## Known vulnerabilities that our code reaches (asks vuln.go.dev)
+	$(TOOL) govulncheck ./...
 
 .PHONY: generate
 generate: ## Write the generated documents (gates, reasons, configuration, cases, mutations)
