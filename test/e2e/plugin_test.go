@@ -184,7 +184,7 @@ func TestThePluginTellsAHalt(t *testing.T) {
 	id := s.observer.Set().Annotations[events.AnnotationHaltID]
 	s.has(s.kubectl(2, "wait", "etcd", "--timeout=30s").err, "is halted", "PodBroken", "etcd-2", "What to do")
 	s.has(s.kubectl(2, "plan", "etcd").out, "Halted", "PodBroken")
-	s.has(s.kubectl(0, "status", "etcd").out, "Halted 1/3", "halt "+id, "etcd-2  new       no")
+	s.has(s.kubectl(0, "status", "etcd").out, "Halted  #", " 1/3 ", "halt "+id, "etcd-2  new       no")
 	s.has(s.kubectl(1, "resume", "etcd", "--halt-id=other").err, "is halted as "+id)
 	s.has(s.kubectl(0, "resume", "etcd").out, "halt "+id, "is cleared", "next: ")
 	s.must(s.observer.Until(s.ctx, rollsWithin, "the halt is not cleared", func(v observer.View) bool {
