@@ -41,7 +41,7 @@ func Managed(ctx context.Context, client kubernetes.Interface, namespace string)
 func start(ctx context.Context, client kubernetes.Interface, namespace string, only metav1.ListOptions) *Sets {
 	s := &Sets{changed: make(chan struct{}, 1)}
 	api := client.AppsV1().StatefulSets(namespace)
-	s.informer = cache.NewSharedIndexInformer(&cache.ListWatch{
+	s.informer = cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.FieldSelector, o.LabelSelector = only.FieldSelector, only.LabelSelector
 			list, err := api.List(ctx, o)
@@ -54,7 +54,7 @@ func start(ctx context.Context, client kubernetes.Interface, namespace string, o
 			s.note(err)
 			return w, err
 		},
-	}, &appsv1.StatefulSet{}, 0, cache.Indexers{})
+	}, listsFirst{}), &appsv1.StatefulSet{}, 0, cache.Indexers{})
 	_, _ = s.informer.AddEventHandler(cache.ResourceEventHandlerFuncs{
 		AddFunc:    func(any) { s.ring() },
 		UpdateFunc: func(any, any) { s.ring() },
@@ -65,6 +65,13 @@ func start(ctx context.Context, client kubernetes.Interface, namespace string, o
 	go s.informer.RunWithContext(ctx)
 	return s
 }
+
+// listsFirst makes the reflector list before it watches. Some proxies on the way
+// from a laptop keep back the bookmark that ends a list made of watch events.
+type listsFirst struct{}
+
+// IsWatchListSemanticsUnSupported is how the reflector asks.
+func (listsFirst) IsWatchListSemanticsUnSupported() bool { return true }
 
 func (s *Sets) ring() {
 	select {

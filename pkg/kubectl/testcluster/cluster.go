@@ -79,8 +79,8 @@ func (c *Cluster) Access(t *testing.T) *access.Access {
 // members answers as the cluster says.
 type members struct{ *Cluster }
 
-func (m members) Probe(context.Context, []etcdprobe.Endpoint, etcdprobe.Credentials) etcdprobe.Reading {
-	return etcdprobe.Reading{Members: m.Cluster.Members, Commit: m.Commit, AlarmsRead: guard.Yes, Auth: guard.No}
+func (m members) Probe(_ context.Context, endpoints []etcdprobe.Endpoint, _ etcdprobe.Credentials) etcdprobe.Reading {
+	return etcdprobe.Reading{Members: m.Cluster.Members[:min(len(endpoints), len(m.Cluster.Members))], Commit: m.Commit, AlarmsRead: guard.Yes, Auth: guard.No}
 }
 
 func (members) MoveLeader(context.Context, etcdprobe.Endpoint, etcdprobe.Credentials, guard.ID) error {
