@@ -83,6 +83,10 @@ func (o *Options) bind(f *flag.FlagSet) {
 	f.TextVar(&o.LogLevel, "log-level", slog.LevelInfo, "least `level` that is logged: debug, info, warn or error")
 }
 
+// fallbackEnv counts when neither the flag nor its own variable is given. A manifest names the usual sink by it, so that
+// a SinkBinding, which sets K_SINK, wins and nothing has to be taken out.
+var fallbackEnv = map[string]string{"sink": envPrefix + "SINK"}
+
 func envName(flagName string) string {
 	if name, ok := otherEnv[flagName]; ok {
 		return name
@@ -95,12 +99,16 @@ func fromEnv(flags *flag.FlagSet, getenv func(string) string) error {
 	flags.Visit(func(f *flag.Flag) { given[f.Name] = true })
 	var problem error
 	flags.VisitAll(func(f *flag.Flag) {
-		value := getenv(envName(f.Name))
+		name := envName(f.Name)
+		if fallback, has := fallbackEnv[f.Name]; has && getenv(name) == "" {
+			name = fallback
+		}
+		value := getenv(name)
 		if given[f.Name] || value == "" || problem != nil {
 			return
 		}
 		if err := flags.Set(f.Name, value); err != nil {
-			problem = fmt.Errorf("invalid value %q for %s: %w", value, envName(f.Name), err)
+			problem = fmt.Errorf("invalid value %q for %s: %w", value, name, err)
 		}
 	})
 	return problem
@@ -146,7 +154,8 @@ const helpHead = `trigger watches the StatefulSets labelled etcdroll.dev/managed
 for each set about which something is to be done.
 
 Each flag has an environment variable, which counts when the flag is not given. A SinkBinding's K_SINK,
-K_CE_OVERRIDES and K_CA_CERTS are honoured, and so is the token in /oidc/token.
+K_CE_OVERRIDES and K_CA_CERTS are honoured, and so is the token in /oidc/token. ETCDROLL_SINK counts when K_SINK
+is not set.
 
 `
 

@@ -35,6 +35,23 @@ func TestOptionsComeFromFlagsThenEnvironmentThenDefaults(t *testing.T) {
 	}
 }
 
+// The manifests name the usual sink by ETCDROLL_SINK; a SinkBinding wins over it.
+func TestSinkOfAManifestGivesWayToASinkBinding(t *testing.T) {
+	for name, c := range map[string]struct {
+		env  map[string]string
+		args []string
+		want string
+	}{
+		"manifest":    {map[string]string{"ETCDROLL_SINK": "http://usual"}, nil, "http://usual"},
+		"SinkBinding": {map[string]string{"ETCDROLL_SINK": "http://usual", "K_SINK": "http://bound"}, nil, "http://bound"},
+		"flag":        {map[string]string{"ETCDROLL_SINK": "http://usual", "K_SINK": "http://bound"}, []string{"--sink=http://flag"}, "http://flag"},
+	} {
+		if o, err := parse(c.env, c.args...); err != nil || o.Sink.URL != c.want {
+			t.Errorf("%s: %q, %v, want %q", name, o.Sink.URL, err, c.want)
+		}
+	}
+}
+
 func TestWrongOptionsAreOneLineThatNamesThem(t *testing.T) {
 	for name, c := range map[string]struct {
 		env  map[string]string
@@ -70,7 +87,7 @@ func TestHelpExplainsEveryFlagAndItsVariable(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		"--sink", "K_SINK", "--kubeconfig", "KUBECONFIG", "--namespaces", "ETCDROLL_NAMESPACES", "--pod-selector", "--listen",
+		"--sink", "K_SINK", "ETCDROLL_SINK", "--kubeconfig", "KUBECONFIG", "--namespaces", "ETCDROLL_NAMESPACES", "--pod-selector", "--listen",
 		"--workers", "--max-rolling", "--require-approval", "--resync-relist", "--sync-timeout", "--try-timeout", "--leader-elect",
 		"--lease-namespace", "POD_NAMESPACE", "--lease-name", "--log-level", "KUBE_FEATURE_WatchListClient",
 	} {
