@@ -13,11 +13,11 @@ import (
 	"syscall"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/util/httpstream"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/portforward"
 	"k8s.io/client-go/transport/spdy"
+	"k8s.io/streaming/pkg/httpstream"
 )
 
 func refused(err error) bool { return errors.Is(err, syscall.ECONNREFUSED) }
@@ -82,12 +82,12 @@ func (t tunnel) dialer(pod string) (httpstream.Dialer, error) {
 	if err != nil {
 		return nil, err
 	}
-	older := spdy.NewDialer(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
-	newer, err := portforward.NewSPDYOverWebsocketDialer(url, t.config)
+	older := spdy.NewDialerForStreaming(upgrader, &http.Client{Transport: transport}, http.MethodPost, url)
+	newer, err := portforward.NewSPDYOverWebsocketDialerForStreaming(url, t.config)
 	if err != nil {
 		return nil, err
 	}
-	return portforward.NewFallbackDialer(newer, older, func(err error) bool {
+	return portforward.NewFallbackDialerForStreaming(newer, older, func(err error) bool {
 		return httpstream.IsUpgradeFailure(err) || httpstream.IsHTTPSProxyError(err)
 	}), nil
 }
