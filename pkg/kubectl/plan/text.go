@@ -96,9 +96,15 @@ func gateLines(style screen.Style, tone screen.Tone, g Gate, text string) []stri
 	return wrapped
 }
 
+// configuration is a table where there is room for it. On a narrow terminal
+// what was found comes first, and what nobody has set is summed up.
 func (p Plan) configuration(style screen.Style, wide bool) []string {
 	if len(p.Configuration) == 0 {
 		return nil
+	}
+	lines := []string{"", "configuration"}
+	if style.Width > 0 && style.Width < 110 && !wide {
+		return append(lines, p.compact(style)...)
 	}
 	t := screen.Table{Indent: "  ", Columns: []screen.Column{{Title: "KEY"}, {Title: "VALUE"}, {Title: "FROM"}}}
 	if wide || style.Width >= 160 {
@@ -111,7 +117,20 @@ func (p Plan) configuration(style screen.Style, wide bool) []string {
 		}
 		t.Rows = append(t.Rows, []screen.Cell{{Text: s.Key}, {Text: value}, {Text: s.From, Tone: origin(s)}, {Text: s.About, Tone: screen.Quiet}})
 	}
-	return append([]string{"", "configuration"}, t.Lines(style)...)
+	return append(lines, t.Lines(style)...)
+}
+
+func (p Plan) compact(style screen.Style) []string {
+	var lines, silent []string
+	for _, s := range p.Configuration {
+		switch {
+		case s.From != "default":
+			lines = append(lines, style.Wrap("  ", "    ", fmt.Sprintf("%s = %s, from %s", s.Key, s.Value, s.From))...)
+		case s.Value != "":
+			silent = append(silent, s.Key+" "+s.Value)
+		}
+	}
+	return append(lines, style.Wrap("  ", "    ", "defaults: "+strings.Join(silent, ", "))...)
 }
 
 func origin(s Setting) screen.Tone {
