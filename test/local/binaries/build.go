@@ -133,7 +133,14 @@ func (b *Builder) asset(name string) string {
 func (b *Builder) key(bin Binary) (string, error) {
 	dir := filepath.Join(b.Source, bin.Module)
 	h := sha256.New()
-	for _, file := range []string{"go.mod", "go.sum"} {
+	own, err := filepath.Glob(filepath.Join(dir, "*", "*.go")) // sorted
+	if err != nil {
+		return "", err
+	}
+	for i := range own {
+		own[i] = strings.TrimPrefix(own[i], dir+string(filepath.Separator))
+	}
+	for _, file := range append([]string{"go.mod", "go.sum"}, own...) {
 		content, err := os.ReadFile(filepath.Join(dir, file))
 		if err != nil {
 			return "", err

@@ -5,10 +5,8 @@ package binaries
 var Knative = []Binary{
 	eventing("eventing-ingress", "broker/ingress"),
 	eventing("eventing-filter", "broker/filter"),
-	eventing("eventing-broker-controller", "mtchannel_broker"),
-	eventing("eventing-channel-controller", "in_memory/channel_controller"),
 	eventing("eventing-channel-dispatcher", "in_memory/channel_dispatcher"),
-	eventing("eventing-controller", "controller"),
+	{Name: "eventing-controllers", Module: "eventing", Package: "./controllers", LDFlags: stripped},
 	serving("serving-activator", "activator"),
 	serving("serving-autoscaler", "autoscaler"),
 	serving("serving-controller", "controller"),

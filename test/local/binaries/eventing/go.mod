@@ -4,16 +4,18 @@ go 1.26.0
 
 godebug default=go1.26
 
-// Knative Eventing for `make test-knative`, built exactly as released. Nothing
-// here is imported by etcdroll: this module exists so that `go build` can make
-// the binaries through the module proxy, with Eventing's own dependency pins.
+// Knative Eventing for `make test-knative`. Nothing here is imported by etcdroll:
+// this module exists so that `go build` can make the data plane's programs, as
+// released, and controllers/ with Eventing's own dependency pins.
 tool (
 	knative.dev/eventing/cmd/broker/filter
 	knative.dev/eventing/cmd/broker/ingress
-	knative.dev/eventing/cmd/controller
-	knative.dev/eventing/cmd/in_memory/channel_controller
 	knative.dev/eventing/cmd/in_memory/channel_dispatcher
-	knative.dev/eventing/cmd/mtchannel_broker
+)
+
+require (
+	knative.dev/eventing v0.47.0
+	knative.dev/pkg v0.0.0-20251022152246-7bf6febca0b3
 )
 
 require (
@@ -24,7 +26,6 @@ require (
 	github.com/cenkalti/backoff/v5 v5.0.3 // indirect
 	github.com/cert-manager/cert-manager v1.16.3 // indirect
 	github.com/cespare/xxhash/v2 v2.3.0 // indirect
-	github.com/cloudevents/sdk-go/observability/opentelemetry/v2 v2.16.1 // indirect
 	github.com/cloudevents/sdk-go/sql/v2 v2.0.0-20240712172937-3ce6b2f1f011 // indirect
 	github.com/cloudevents/sdk-go/v2 v2.16.1 // indirect
 	github.com/coreos/go-oidc/v3 v3.9.0 // indirect
@@ -41,7 +42,6 @@ require (
 	github.com/go-openapi/jsonpointer v0.21.0 // indirect
 	github.com/go-openapi/jsonreference v0.21.0 // indirect
 	github.com/go-openapi/swag v0.23.0 // indirect
-	github.com/gobuffalo/flect v1.0.3 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/google/gnostic-models v0.6.9 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
@@ -114,8 +114,6 @@ require (
 	k8s.io/klog/v2 v2.130.1 // indirect
 	k8s.io/kube-openapi v0.0.0-20250318190949-c8a335a9a2ff // indirect
 	k8s.io/utils v0.0.0-20241210054802-24370beab758 // indirect
-	knative.dev/eventing v0.47.0 // indirect
-	knative.dev/pkg v0.0.0-20251022152246-7bf6febca0b3 // indirect
 	sigs.k8s.io/gateway-api v1.1.0 // indirect
 	sigs.k8s.io/json v0.0.0-20241014173422-cfa47c3a1cc8 // indirect
 	sigs.k8s.io/randfill v1.0.0 // indirect
