@@ -68,6 +68,12 @@ abuse: ## 100,000 hostile requests at the running function
 test-alerts: ## Alert rules under promtool (taken from Debian's package if there is none)
 	PROMTOOL="$$(test/monitoring/promtool.sh)" go test ./test/monitoring/
 
+.PHONY: test-knative
+test-knative: local-binaries ## Rolls through the real Knative Eventing; config/ before Knative's own validation
+	go vet -C test/knative/admission ./...
+	go test -C test/knative/admission ./...
+	go test -timeout 30m ./test/knative/...
+
 .PHONY: sim
 sim: ## Simulate TICKS ticks on all cores (default 10000000)
 	go test ./test/sim/ -run TestAtScale -count=1 -v -timeout 0 -args -sim.ticks=$(or $(TICKS),10000000)

@@ -17,27 +17,31 @@ import (
 // Modules are the folders of the Knative modules in the module cache.
 type Modules struct{ Eventing, Serving string }
 
-// FindModules asks the modules that pin the programs.
+// FindModules asks the module that pins them.
 func FindModules(ctx context.Context) (Modules, error) {
 	root, err := cluster.Root(ctx)
 	if err != nil {
 		return Modules{}, err
 	}
-	var m Modules
-	for name, dir := range map[string]*string{"eventing": &m.Eventing, "serving": &m.Serving} {
+	find := func(name string) (string, error) {
 		cmd := exec.CommandContext(ctx, "go", "mod", "download", "-json", "knative.dev/"+name)
-		cmd.Dir = filepath.Join(root, "test", "local", "binaries", name)
+		cmd.Dir = filepath.Join(root, "test", "knative", "admission")
 		out, err := cmd.Output()
 		if err != nil {
-			return m, fmt.Errorf("find knative.dev/%s: %w\n%s", name, err, out)
+			return "", fmt.Errorf("find knative.dev/%s: %w\n%s", name, err, out)
 		}
 		var found struct{ Dir string }
 		if err := yaml.Unmarshal(out, &found); err != nil {
-			return m, fmt.Errorf("find knative.dev/%s: %w", name, err)
+			return "", fmt.Errorf("find knative.dev/%s: %w", name, err)
 		}
-		*dir = found.Dir
+		return found.Dir, nil
 	}
-	return m, nil
+	var m Modules
+	if m.Eventing, err = find("eventing"); err != nil {
+		return m, err
+	}
+	m.Serving, err = find("serving")
+	return m, err
 }
 
 const systemNamespace = "knative-eventing"

@@ -7,16 +7,8 @@ var Knative = []Binary{
 	eventing("eventing-filter", "broker/filter"),
 	eventing("eventing-channel-dispatcher", "in_memory/channel_dispatcher"),
 	{Name: "eventing-controllers", Module: "eventing", Package: "./controllers", LDFlags: stripped},
-	serving("serving-activator", "activator"),
-	serving("serving-autoscaler", "autoscaler"),
-	serving("serving-controller", "controller"),
-	serving("serving-queue", "queue"),
 }
 
 func eventing(name, command string) Binary {
 	return Binary{Name: name, Module: "eventing", Package: "knative.dev/eventing/cmd/" + command, LDFlags: stripped}
-}
-
-func serving(name, command string) Binary {
-	return Binary{Name: name, Module: "serving", Package: "knative.dev/serving/cmd/" + command, LDFlags: stripped}
 }
