@@ -32,13 +32,14 @@ func LookAhead(o Observed) Ahead {
 }
 
 // foretell plays the roll out with the rules that will decide it: who goes
-// next, and who leads instead. Every member is taken to be well.
+// next, and who leads instead. Every member that answers is taken to be well.
 func foretell(o Observed) (victims []int, moves int) {
 	o.Pods, o.Members = slices.Clone(o.Pods), slices.Clone(o.Members)
 	known := o.LeaderIndex() >= 0
 	for i := range o.Members {
-		m := &o.Members[i]
-		m.Reached, m.Learner, m.Read, m.Last.Applied = true, false, guard.Yes, max(o.Commit, m.Last.Applied)
+		if m := &o.Members[i]; m.Reached { // one that is silent names no leader either
+			m.Learner, m.Read, m.Last.Applied = false, guard.Yes, max(o.Commit, m.Last.Applied)
+		}
 	}
 	o.Probed = true
 	for range o.Set.Indexes() {

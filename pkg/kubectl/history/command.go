@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -114,7 +115,7 @@ func happenings(ctx context.Context, c *access.Cluster, name, uid string, most i
 	for i := range list.Items {
 		e := &list.Items[i]
 		if e.ReportingController == reporter && string(e.InvolvedObject.UID) == uid && e.InvolvedObject.Name == name {
-			found = append(found, Happening{At: timeOf(e), Type: e.Type, Reason: e.Reason, Note: e.Message})
+			found = append(found, Happening{At: timeOf(e), Type: e.Type, Reason: e.Reason, Note: strings.TrimPrefix(e.Message, e.Reason+": ")})
 		}
 	}
 	slices.SortStableFunc(found, func(a, b Happening) int { return a.At.Compare(b.At) })

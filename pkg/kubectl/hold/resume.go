@@ -102,6 +102,9 @@ func whatNext(ctx context.Context, c *access.Cluster, name string) string {
 	}
 	o := sight.Observed
 	ahead := roll.LookAhead(o)
+	if look.Converged(o) {
+		return "nothing, the set has converged; the next change of its template is rolled"
+	}
 	if len(ahead.Victims) == 0 {
 		return "no pod is outdated; the set is marked converged once every member is healthy"
 	}

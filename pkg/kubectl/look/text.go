@@ -16,7 +16,9 @@ import (
 func (s Set) Lines(style screen.Style, wide bool) []string {
 	lines := []string{s.title(style)}
 	lines = append(lines, s.about()...)
-	if s.Message != "" && s.Standing != Standing(roll.PhaseConverged) {
+	// How far the step has come says more than the words of its last write.
+	stepping := s.Step != nil && s.Standing == Standing(roll.PhaseRolling)
+	if s.Message != "" && s.Standing != Standing(roll.PhaseConverged) && !stepping {
 		lines = append(lines, style.Wrap("  ", "    ", s.why(style))...)
 	}
 	if s.Step != nil {

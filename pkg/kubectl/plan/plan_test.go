@@ -97,6 +97,20 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	}
 }
 
+// A member that is silent does not hide what is to come.
+func TestMovesToComeWhileAMemberStarts(t *testing.T) {
+	objects := testcluster.Objects(testcluster.Set(outdated), testcluster.Old)
+	objects[3] = testcluster.Pod(2, testcluster.Next, nil)
+	c := testcluster.New(append(objects, config(""))...)
+	for i := range c.Members {
+		c.Members[i].Leader = c.Members[0].ID
+	}
+	c.Members[2] = guard.Member{Detail: "Status: no connection"}
+	if p, _ := planned(t, c); p.Moves == nil || *p.Moves != 1 {
+		t.Errorf("moves %v, want 1", p.Moves)
+	}
+}
+
 // Every leader and every partly rolled state: what is foretold is what design
 // promises, one move unless the highest index leads, none if its pod is new.
 func TestMovesToCome(t *testing.T) {

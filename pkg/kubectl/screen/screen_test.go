@@ -65,6 +65,13 @@ func TestWrapKeepsEveryWordWithinTheWidth(t *testing.T) {
 	}
 }
 
+func TestColoursTakeNoRoom(t *testing.T) {
+	painted := Style{Colour: true}.Paint(Bad, "Halted") + ": four words of text"
+	if got := (Style{Width: 30}).Wrap("", "", painted); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestABlockCoversTheOneBefore(t *testing.T) {
 	var out bytes.Buffer
 	b := Block{Out: &out}

@@ -5,6 +5,7 @@ package screen
 import (
 	"io"
 	"os"
+	"regexp"
 	"strings"
 
 	"golang.org/x/term"
@@ -89,13 +90,18 @@ func Cut(text string, width int) string {
 	return string(runes[:width-3]) + "..."
 }
 
+var paint = regexp.MustCompile("\x1b\\[[0-9;]*m")
+
+// seen is how many columns the text takes; colours take none.
+func seen(text string) int { return len([]rune(paint.ReplaceAllString(text, ""))) }
+
 // Wrap breaks the text into lines of the width, at spaces. The first line
 // starts with first, the others with rest.
 func (s Style) Wrap(first, rest, text string) []string {
 	var lines []string
 	line, empty := first, true
 	for _, word := range strings.Fields(text) {
-		if !empty && s.Width > 0 && len([]rune(line))+1+len([]rune(word)) > s.Width {
+		if !empty && s.Width > 0 && seen(line)+1+seen(word) > s.Width {
 			lines = append(lines, line)
 			line, empty = rest, true
 		}
