@@ -78,11 +78,8 @@ func (s Set) about() []string {
 	if s.From != s.To && s.From != "" {
 		revision = fmt.Sprintf("revision %s -> %s", s.From, s.To)
 	}
-	lock := s.Lock
-	switch s.Lock {
-	case "none":
-		lock = "OnDelete, no lock"
-	default:
+	lock := "OnDelete, no lock"
+	if s.Lock != "none" {
 		lock = fmt.Sprintf("%s at %d of %d", s.Lock, s.Partition, s.Replicas)
 	}
 	moves := fmt.Sprintf("leader moves: %d made", s.Moves)
