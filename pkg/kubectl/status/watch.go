@@ -46,10 +46,8 @@ func (o options) watchOne(ctx context.Context, c *access.Cluster) error {
 		case a := <-asks.answers:
 			v.take(a)
 		case <-sets.Changed():
-			if all, seen := sets.All(); seen && len(all) == 0 {
-				return fmt.Errorf("statefulset %s/%s was deleted", c.Namespace, o.name)
-			} else if len(all) == 1 {
-				v.set = all[0]
+			if err := v.follow(sets); err != nil {
+				return err
 			}
 			read = true
 		}
@@ -64,6 +62,17 @@ func (o options) watchOne(ctx context.Context, c *access.Cluster) error {
 			asks.again()
 		}
 	}
+}
+
+// follow takes over the set as the watch shows it.
+func (v *view) follow(sets *follow.Sets) error {
+	switch all, seen := sets.All(); {
+	case seen && len(all) == 0:
+		return fmt.Errorf("statefulset %s/%s was deleted", v.set.Namespace, v.set.Name)
+	case len(all) == 1:
+		v.set = all[0]
+	}
+	return nil
 }
 
 func (o options) watchAll(ctx context.Context, c *access.Cluster) error {
