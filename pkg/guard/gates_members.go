@@ -77,6 +77,9 @@ func membershipMatches(s Snapshot, p Plan) Finding {
 		if cluster == 0 {
 			cluster, first = m.Cluster, i
 		}
+		if twin := twinOf(s, i); twin >= 0 {
+			return fmt.Sprintf("answers as member %s, and so does %s", m.ID, s.Set.PodName(twin))
+		}
 		return membershipFault(s, i, m, s.Member(first), cluster)
 	})
 	if b := s.Baseline.Cluster; b != 0 && cluster != 0 && b != cluster {
@@ -84,6 +87,17 @@ func membershipMatches(s Snapshot, p Plan) Finding {
 	}
 	return gateOver(s, bad, fmt.Sprintf("%d voters in every view", s.Set.Replicas),
 		fmt.Sprintf("%d started voters, the pods' own, unchanged", s.Set.Replicas))
+}
+
+// twinOf is another pod behind whose address the same member answers, as with
+// a copied data directory or an address that was given away; -1 when none.
+func twinOf(s Snapshot, i int) int {
+	for j := range i {
+		if m := s.Member(j); m.Reached && m.ID == s.Member(i).ID {
+			return j
+		}
+	}
+	return -1
 }
 
 func membershipFault(s Snapshot, i int, m, first Member, cluster ID) string {
@@ -170,7 +184,7 @@ func leaderAgreed(s Snapshot, p Plan) Finding {
 		return ""
 	})
 	if len(bad) == 0 && s.Probed && s.LeaderIndex() < 0 {
-		bad = append(bad, fmt.Sprintf("leader %s is no pod's member", leader))
+		bad = append(bad, fmt.Sprintf("leader %s is no single pod's member", leader))
 	}
 	return gateOver(s, bad, fmt.Sprintf("%s in term %d", leader, term), "one leader, one term, by its own word too")
 }

@@ -84,7 +84,9 @@ func TestEachFaultClosesItsGate(t *testing.T) {
 			for i := range s.Members {
 				s.Members[i].Leader = 77
 			}
-		}, []Gate{LeaderAgreed}, "no pod's member"},
+		}, []Gate{LeaderAgreed}, "no single pod's member"},
+		{"", "two pods answer as one follower", func(s *Snapshot) { s.Members[2].ID = 101 }, []Gate{MembershipMatches}, "etcd-2 answers as member 65, and so does etcd-1"},
+		{"ET-04", "two pods answer as the leader", func(s *Snapshot) { s.Members[1].ID = 100 }, []Gate{MembershipMatches, LeaderAgreed}, "no single pod's member"},
 		{"ET-20", "an unexplained election", func(s *Snapshot) { s.Baseline.UnplannedAt = noon.Add(-59 * time.Second) }, []Gate{TermStable}, "59s ago"},
 		{"ET-18", "one entry behind", func(s *Snapshot) { s.Members[1].Last.Applied = 999 }, []Gate{CaughtUp}, "1 entries behind"},
 		{"", "the leader's commit index is unknown", func(s *Snapshot) { s.Commit = 0 }, []Gate{CaughtUp}, "unknown"},

@@ -284,7 +284,8 @@ func (s Snapshot) Member(i int) Member {
 }
 
 // LeaderIndex is the index of the pod whose member leads by its own word and
-// by the word of every other member that answered; -1 when that is not known.
+// by the word of every other member that answered; -1 when that is not known,
+// as when two pods answer as that member.
 func (s Snapshot) LeaderIndex() int {
 	leader, found := ID(0), -1
 	for i, m := range s.Members {
@@ -296,6 +297,9 @@ func (s Snapshot) LeaderIndex() int {
 		}
 		leader = m.Leader
 		if m.ID == m.Leader {
+			if found >= 0 {
+				return -1
+			}
 			found = i
 		}
 	}
