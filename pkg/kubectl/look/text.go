@@ -31,9 +31,7 @@ func (s Set) Lines(style screen.Style, wide bool) []string {
 		lines = append(lines, style.Wrap("  ", "  ", style.Paint(screen.Quiet, "note: "+n))...)
 	}
 	for i, l := range lines {
-		if !style.Colour { // painted lines were laid out to fit
-			lines[i] = screen.Cut(l, style.Width)
-		}
+		lines[i] = style.Fit(l)
 	}
 	return lines
 }

@@ -72,6 +72,20 @@ func TestColoursTakeNoRoom(t *testing.T) {
 	}
 }
 
+func TestALineFitsWithItsColours(t *testing.T) {
+	style := Style{Width: 8, Colour: true}
+	line := style.Paint(Bad, "Halted") + " at etcd-2"
+	if got, want := style.Fit(line), "\x1b[31;1mHalted\x1b[0m a\x1b[0m"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := style.Fit("short"); got != "short" {
+		t.Errorf("%q", got)
+	}
+	if got := (Style{Width: 4}).Fit("██████"); got != "████" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestABlockCoversTheOneBefore(t *testing.T) {
 	var out bytes.Buffer
 	b := Block{Out: &out}

@@ -7,6 +7,7 @@ import (
 	"os"
 	"regexp"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/term"
 )
@@ -94,6 +95,30 @@ var paint = regexp.MustCompile("\x1b\\[[0-9;]*m")
 
 // seen is how many columns the text takes; colours take none.
 func seen(text string) int { return len([]rune(paint.ReplaceAllString(text, ""))) }
+
+// Fit cuts a painted line at the width: a line that the terminal would break
+// could not be drawn over. Colours end with it.
+func (s Style) Fit(line string) string {
+	if s.Width <= 0 || seen(line) <= s.Width {
+		return line
+	}
+	var b strings.Builder
+	room := s.Width
+	for line != "" && room > 0 {
+		if at := paint.FindStringIndex(line); at != nil && at[0] == 0 {
+			b.WriteString(line[:at[1]])
+			line = line[at[1]:]
+			continue
+		}
+		r, size := utf8.DecodeRuneInString(line)
+		b.WriteRune(r)
+		line, room = line[size:], room-1
+	}
+	if s.Colour {
+		b.WriteString("\x1b[0m")
+	}
+	return b.String()
+}
 
 // Wrap breaks the text into lines of the width, at spaces. The first line
 // starts with first, the others with rest.

@@ -144,6 +144,9 @@ func (s *show) draw(style screen.Style, lines []string) {
 	if style.Height > 1 && len(lines) >= style.Height {
 		lines = append(lines[:style.Height-2:style.Height-2], "...")
 	}
+	for i, l := range lines {
+		lines[i] = style.Fit(l)
+	}
 	s.block.Draw(lines)
 }
 
