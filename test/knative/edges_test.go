@@ -1,7 +1,6 @@
 package knative
 
 import (
-	"fmt"
 	"io"
 	"net/http"
 	"net/url"
@@ -41,8 +40,11 @@ func (w *world) post(t *testing.T, body string, header map[string]string) (int, 
 }
 
 func ours(eventType, id, subject string) map[string]string {
-	return map[string]string{"Content-Type": "application/json", "Ce-Specversion": "1.0", "Ce-Type": eventType, "Ce-Id": id,
-		"Ce-Source": "/test", "Ce-Subject": subject}
+	header := map[string]string{"Content-Type": "application/json", "Ce-Specversion": "1.0", "Ce-Type": eventType, "Ce-Id": id, "Ce-Source": "/test"}
+	if subject != "" {
+		header["Ce-Subject"] = subject
+	}
+	return header
 }
 
 // What is no event is refused at the door. What is an event of our type and
@@ -178,63 +180,5 @@ func (w *world) shell(t *testing.T, code string) {
 	t.Logf("%s", out)
 	if err != nil {
 		t.Fatalf("%v\n%s", err, code)
-	}
-}
-
-// Without the asynchronous handler whoever posts an event waits for the function,
-// and for what the function's answer brings about, and so on: a whole chain is
-// one request of the trigger. The roll is the same.
-func TestTheSynchronousChannelRollsToo(t *testing.T) {
-	w := aWorld(t)
-	with := w.postTime(t, "with")
-	w.asyncHandler(t, "false")
-	defer w.asyncHandler(t, "true")
-	without := w.postTime(t, "without")
-	t.Logf("a POST to the broker takes %s with the asynchronous handler, %s without", with, without)
-	w.start(t, etcdset.WithEnv("ROLL", "synchronous"))
-	w.settled(t)
-	var longest time.Duration
-	posts := w.mesh.Hops(eventing.IngressHost, w.since)
-	for _, h := range posts {
-		longest = max(longest, h.Took)
-	}
-	t.Logf("the trigger and the channel posted %d times to the broker, the longest took %s", len(posts), longest.Round(time.Millisecond))
-	if longest < with {
-		t.Errorf("the longest POST took %s: the handler is still asynchronous", longest)
-	}
-}
-
-// postTime is how long the broker takes for an event about a settled set whose
-// function takes at least 300 ms.
-func (w *world) postTime(t *testing.T, id string) time.Duration {
-	t.Helper()
-	w.mesh.Spoil(func(h mesh.Hop) mesh.Fate {
-		if h.Host == w.functionHost() {
-			return mesh.Fate{Delay: 300 * time.Millisecond}
-		}
-		return mesh.Fate{}
-	})
-	defer w.mesh.Spoil(nil)
-	status, took := w.post(t, "{}", ours(events.TypeDiverged, id, w.namespace+"/etcd"))
-	if status != http.StatusAccepted {
-		t.Errorf("the broker answers %d", status)
-	}
-	return took.Round(time.Millisecond)
-}
-
-// asyncHandler sets the annotation and waits until the dispatcher has it: its
-// answers become quick or slow.
-func (w *world) asyncHandler(t *testing.T, value string) {
-	t.Helper()
-	_, err := shared.Kubectl(w.ctx, nil, "-n", w.namespace, "annotate", "--overwrite", "broker/etcdroll", "messaging.knative.dev/async-handler="+value)
-	must(t, err)
-	for n, deadline := 0, time.Now().Add(30*time.Second); ; n++ {
-		quick := w.postTime(t, fmt.Sprintf("probe-%s-%d", value, n)) < 200*time.Millisecond
-		if quick == (value == "true") {
-			return
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("the channel does not take async-handler %s", value)
-		}
 	}
 }

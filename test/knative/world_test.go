@@ -34,7 +34,7 @@ import (
 const (
 	formsWithin = 90 * time.Second
 	rollsWithin = 3 * time.Minute
-	patience    = 10 // seconds until a pod that does not start halts the roll
+	patience    = 25 // seconds until a pod that does not start halts the roll
 )
 
 // world is one namespace with config/broker and one set, on a cluster with

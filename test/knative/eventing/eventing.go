@@ -13,6 +13,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -34,6 +35,16 @@ const dispatcherPort = "8080"
 
 // DispatcherURL is where all channels are served.
 const DispatcherURL = "http://127.0.0.1:" + dispatcherPort
+
+const (
+	dispatcherName = "eventing-channel-dispatcher"
+	dispatcher     = 2 // its place among the processes
+)
+
+var (
+	dispatcherEnv  = []string{"CONTAINER_NAME=dispatcher", "MAX_IDLE_CONNS=100", "MAX_IDLE_CONNS_PER_HOST=100"}
+	dispatcherArgs = []string{"--disable-ha"}
+)
 
 const answersWithin = time.Minute
 
@@ -89,7 +100,7 @@ func (e *Eventing) run(ctx context.Context) error {
 	}{
 		{"eventing-ingress", []string{"INGRESS_PORT=" + ingress, "INGRESS_PORT_HTTPS=" + ports[2], "CONTAINER_NAME=ingress"}, nil},
 		{"eventing-filter", []string{"FILTER_PORT=" + filter, "FILTER_PORT_HTTPS=" + ports[3], "CONTAINER_NAME=filter", "NAMESPACE=" + systemNamespace}, nil},
-		{"eventing-channel-dispatcher", []string{"CONTAINER_NAME=dispatcher", "MAX_IDLE_CONNS=100", "MAX_IDLE_CONNS_PER_HOST=100"}, []string{"--disable-ha"}},
+		{dispatcherName, dispatcherEnv, dispatcherArgs},
 		{"eventing-controllers", []string{"DISPATCHER_IMAGE=none"}, []string{"--disable-ha"}},
 	} {
 		if err := e.start(ctx, s.name, s.env, s.args); err != nil {
@@ -114,7 +125,7 @@ func (e *Eventing) start(ctx context.Context, name string, env, args []string) e
 	}
 	p, err := child.Start(child.Command{
 		Name: name, Path: program, Args: args, Log: filepath.Join(e.cluster.Dir, "logs", name+".log"),
-		Env: append(env, "KUBECONFIG="+e.cluster.Kubeconfig, "SYSTEM_NAMESPACE="+systemNamespace, "POD_NAME="+name,
+		Env: append(slices.Clone(env), "KUBECONFIG="+e.cluster.Kubeconfig, "SYSTEM_NAMESPACE="+systemNamespace, "POD_NAME="+name,
 			"CONFIG_LOGGING_NAME=config-logging", "CONFIG_OBSERVABILITY_NAME=config-observability", "CONFIG_LEADERELECTION_NAME=config-leader-election",
 			"METRICS_DOMAIN=knative.dev/eventing", "HTTP_PROXY="+e.mesh.URL),
 	})
@@ -122,6 +133,18 @@ func (e *Eventing) start(ctx context.Context, name string, env, args []string) e
 		e.processes = append(e.processes, p)
 	}
 	return err
+}
+
+// RestartDispatcher ends the channel dispatcher and starts it again. Events that
+// it held are lost.
+func (e *Eventing) RestartDispatcher(ctx context.Context) error {
+	e.processes[dispatcher].Kill()
+	if err := e.start(ctx, dispatcherName, dispatcherEnv, dispatcherArgs); err != nil {
+		return err
+	}
+	last := len(e.processes) - 1
+	e.processes[dispatcher], e.processes = e.processes[last], e.processes[:last]
+	return e.answers(DispatcherURL + "/healthz")
 }
 
 // Program is the path of one of Knative's programs, built if need be.

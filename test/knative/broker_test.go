@@ -1,7 +1,9 @@
 package knative
 
 import (
+	"net/http"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -99,20 +101,26 @@ func TestFactsDoNotComeBack(t *testing.T) {
 // been done.
 func TestTheBrokerSendsAgain(t *testing.T) {
 	w := aWorld(t)
-	refused, killed, lost := "", []string{}, ""
+	var mu sync.Mutex
+	var refused, lost string
+	var killed []string
 	w.mesh.Spoil(func(h mesh.Hop) mesh.Fate {
+		mu.Lock()
+		defer mu.Unlock()
 		switch {
-		case h.Host != w.functionHost() || h.Type != events.TypeContinue:
+		case h.Host != w.functionHost() || h.Type != events.TypeContinue || h.ID == refused || h.ID == lost || slices.Contains(killed, h.ID):
 			return mesh.Fate{}
 		case refused == "":
 			refused = h.ID
-			return mesh.Fate{Refuse: 503}
-		case lost == "" && h.ID != refused:
+			return mesh.Fate{Refuse: http.StatusServiceUnavailable}
+		case lost == "":
 			lost = h.ID
 			return mesh.Fate{LoseAnswer: true}
-		case len(killed) < 2 && !slices.Contains(killed, h.ID) && h.ID != lost && h.ID != refused:
-			killed = append(killed, h.ID)
-			return mesh.Fate{After: 30 * time.Millisecond, Then: func() {
+		case len(killed) < 2:
+			return mesh.Fate{After: 10 * time.Millisecond, Then: func() {
+				mu.Lock()
+				killed = append(killed, h.ID)
+				mu.Unlock()
 				w.function.Kill()
 				if err := w.function.Start(); err != nil {
 					t.Errorf("the function does not start again: %v", err)
@@ -124,6 +132,8 @@ func TestTheBrokerSendsAgain(t *testing.T) {
 	must(t, w.set.LeadWith(w.ctx, 2))
 	w.start(t, etcdset.WithEnv("ROLL", "again"))
 	w.settled(t)
+	mu.Lock()
+	defer mu.Unlock()
 	if refused == "" || lost == "" || len(killed) == 0 {
 		t.Fatalf("refused %q, lost %q, killed at %v: not all of it happened", refused, lost, killed)
 	}
