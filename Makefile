@@ -26,12 +26,12 @@ demo: ## Roll a real etcd on a real control plane, beside the native rolling upd
 	go run ./test/demo
 
 .PHONY: test
-test: test-unit test-mutations test-sim test-local test-e2e ## Run every test
+test: test-unit test-sim test-local test-e2e ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Unit and property tests
 	go vet ./...
-	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./cmd/... ./test/abuse/ ./test/cases/ ./test/dependencies/ ./test/monitoring/ ./test/waits/
+	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./cmd/... ./test/abuse/ ./test/cases/ ./test/dependencies/ ./test/monitoring/ ./test/waits/
 
 .PHONY: test-mutations
 test-mutations: ## Take rules out of the product one by one; a test must fail each time
@@ -57,7 +57,7 @@ test-local: local-binaries ## The local cluster's own tests, and etcd probes on 
 
 .PHONY: test-e2e
 test-e2e: local-binaries ## Rolls of real etcd on the real control plane
-	go test -timeout 60m $(E2E_FLAGS) ./test/e2e/...
+	go test -timeout 60m $(E2E_FLAGS) ./test/e2e/... ./test/config/...
 	ETCDROLL_E2E_FEATURE_GATES=MaxUnavailableStatefulSet=false go test -timeout 20m $(E2E_FLAGS) ./test/e2e/ -run 'TestSS09|TestSS10'
 
 .PHONY: abuse
