@@ -76,6 +76,7 @@ func names(t *testing.T) map[string]bool {
 	blocked := trigger.Record{Set: trigger.SetView{Namespace: "db", Name: "etcd", Phase: "Blocked", BlockedBy: "CaughtUp"}}
 	m.ShowSets(func() []trigger.Record { return []trigger.Record{blocked} }, clock.RealClock{})
 	m.Sent("dev.etcdroll.rollout.diverged.v1", trigger.Retry, time.Second)
+	m.DeadLetter("dev.etcdroll.rollout.continue.v1")
 	m.Replied("dev.etcdroll.rollout.continue.v1")
 	m.Current("pods", time.Now())
 	families, err := m.Registry.Gather()
