@@ -24,6 +24,7 @@ func TestThreeGroupsAtOnce(t *testing.T) {
 	for _, g := range groups {
 		g.writeWith(20)
 	}
+	http.secrets = append(tls.secrets, auth.secrets...) // one function for all three
 	http.direct()
 	for leader, g := range groups {
 		g.settled()
