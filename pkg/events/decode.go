@@ -17,6 +17,8 @@ import (
 var (
 	// ErrTooLarge says that a body was longer than the reader allows (HTTP 413).
 	ErrTooLarge = errors.New("body is too large")
+	// ErrCutOff says that a body broke off or took too long, which is nobody's mistake and worth another try (HTTP 503).
+	ErrCutOff = errors.New("the body was not received whole")
 	// ErrNotEvent says that a message is no single CloudEvent, neither binary nor structured (HTTP 415).
 	ErrNotEvent = errors.New("not a single CloudEvent in binary or structured mode")
 )
@@ -61,7 +63,7 @@ func readLimited(body io.Reader, limit int64) ([]byte, error) {
 	}
 	raw, err := io.ReadAll(io.LimitReader(body, limit+1))
 	if err != nil {
-		return nil, fmt.Errorf("read body: %w", err)
+		return nil, fmt.Errorf("%w: %w", ErrCutOff, err)
 	}
 	if int64(len(raw)) > limit {
 		return nil, fmt.Errorf("%w: more than %d bytes", ErrTooLarge, limit)

@@ -4,6 +4,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -56,7 +58,7 @@ func (a *Actor) Act(ctx context.Context, s *Sight, d roll.Decision) (Outcome, er
 	if d.Write == nil && d.Effect.Kind == roll.NoEffect {
 		return Outcome{}, nil
 	}
-	if a.victimLeads(ctx, s, d) {
+	if !a.mayGiveUp(ctx, s, d) {
 		return Outcome{Deed: Declined}, nil
 	}
 	deed := Called
@@ -70,27 +72,48 @@ func (a *Actor) Act(ctx context.Context, s *Sight, d roll.Decision) (Outcome, er
 			return Outcome{Deed: deed}, err
 		}
 	}
-	if deed == Written && d.Effect.Kind == roll.DeletePod && a.victimLeads(ctx, s, d) {
-		return Outcome{Deed: deed, CallErr: errCameToLead}, nil
+	if deed == Written && d.Effect.Kind == roll.DeletePod && !a.mayGiveUp(ctx, s, d) {
+		return Outcome{Deed: deed, CallErr: errChanged}, nil
 	}
 	return Outcome{Deed: deed, CallErr: a.call(ctx, s, d.Effect)}, nil
 }
 
-// errCameToLead: leadership drifted while the delete was announced. The
-// announcement runs out, and all is planned afresh.
-var errCameToLead = errors.New("not deleted: its member leads, or may, since the announcement")
+// errChanged: leadership drifted, or another pod went away, while the delete
+// was announced. The announcement runs out, and all is planned afresh.
+var errChanged = errors.New("not deleted: its member leads, or another pod is not up, since the announcement")
 
-// victimLeads asks the victim's own member once more, as the last thing
-// before it is given up: leadership may have drifted since the probe. A
-// member that answered a moment ago and now does not may lead as well.
-func (a *Actor) victimLeads(ctx context.Context, s *Sight, d roll.Decision) bool {
+// mayGiveUp asks once more, as the last thing before a pod is given up, what
+// the resourceVersion of the set does not fence: that no other pod has been
+// evicted since the pods were read, and that leadership has not drifted.
+func (a *Actor) mayGiveUp(ctx context.Context, s *Sight, d roll.Decision) bool {
 	gives := d.Step == roll.StepRelease || d.Step == roll.StepRecover || d.Step == roll.StepDelete || d.Effect.Kind == roll.DeletePod
-	if !gives || s.Set.Replicas == 1 { // a single voter has nobody to hand over to
-		return false
+	if !gives || s.Set.Replicas == 1 { // a single voter has no others, and nobody to hand over to
+		return true
 	}
-	return a.leads(ctx, s, d.Victim)
+	return a.othersUp(ctx, s, d.Victim) && !a.leads(ctx, s, d.Victim)
 }
 
+// othersUp reads every pod but the victim again. A member whose pod is being
+// deleted still answers during its grace period, so the probe cannot tell.
+// What cannot be read is not up.
+func (a *Actor) othersUp(ctx context.Context, s *Sight, victim int) bool {
+	up := make([]bool, len(s.pods))
+	var all sync.WaitGroup
+	for i, before := range s.pods {
+		if up[i] = i == victim; up[i] || before == nil {
+			continue
+		}
+		all.Go(func() {
+			pod, err := a.API.Pod(ctx, s.Target.Namespace, s.Set.PodName(i))
+			up[i] = err == nil && pod.UID == before.UID && toPod(pod, s.set.UID).Usable()
+		})
+	}
+	all.Wait()
+	return !slices.Contains(up, false)
+}
+
+// leads asks the victim's own member. One that answered a moment ago and now
+// does not may lead as well.
 func (a *Actor) leads(ctx context.Context, s *Sight, victim int) bool {
 	if s.members == nil || victim < 0 || victim >= len(s.endpoints) {
 		return true // it was never asked, which is no answer

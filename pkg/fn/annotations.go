@@ -89,12 +89,6 @@ func encodeRecord(r roll.Record) (string, error) {
 	return "", fmt.Errorf("the record does not fit into %d bytes", maxRecord)
 }
 
-// isPaused reads the pause. Only "false" and nothing at all mean no: whoever
-// wrote anything else most likely meant to stop us.
-func isPaused(value string, present bool) bool {
-	return present && value != "" && value != "false"
-}
-
 // releaseProblem refuses a token that a wait expression could not compare.
 func releaseProblem(token string) *roll.ConfigProblem {
 	if !strings.ContainsAny(token, "=\n") && len(token) <= maxToken {

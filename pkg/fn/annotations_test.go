@@ -25,11 +25,11 @@ func TestStatusSurvivesTheAnnotations(t *testing.T) {
 
 func TestPauseHoldsOnAnythingButAClearNo(t *testing.T) {
 	for value, want := range map[string]bool{"true": true, "false": false, "": false, "True": true, "yes": true, "0": true} {
-		if got := isPaused(value, true); got != want {
+		if got := events.IsPaused(map[string]string{events.AnnotationPaused: value}); got != want {
 			t.Errorf("paused: %q is taken for %t", value, got)
 		}
 	}
-	if isPaused("", false) {
+	if events.IsPaused(nil) {
 		t.Error("a set without the annotation is paused")
 	}
 }

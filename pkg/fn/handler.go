@@ -88,6 +88,8 @@ func (h *Handler) read(r *http.Request) (*event.Event, events.Request, *Answer) 
 	switch {
 	case errors.Is(err, events.ErrTooLarge):
 		return nil, events.Request{}, &Answer{Status: http.StatusRequestEntityTooLarge, Text: err.Error()}
+	case errors.Is(err, events.ErrCutOff):
+		return nil, events.Request{}, &Answer{Status: http.StatusServiceUnavailable, Text: err.Error()}
 	case errors.Is(err, events.ErrNotEvent):
 		return nil, events.Request{}, &Answer{Status: http.StatusUnsupportedMediaType, Text: err.Error()}
 	case err != nil:

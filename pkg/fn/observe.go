@@ -100,8 +100,7 @@ func (o *Observer) readAnnotations(s *Sight) {
 	if s.Record, err = parseRecord(notes[events.AnnotationRollout]); err != nil {
 		o.Log.Warn("the rollout record is unreadable and counts as none", "set", s.Target.String(), "error", oneLine(err.Error(), 300))
 	}
-	paused, present := notes[events.AnnotationPaused]
-	s.Paused = isPaused(paused, present)
+	s.Paused = events.IsPaused(notes)
 	s.Release, s.ResumeToken = notes[events.AnnotationRelease], notes[events.AnnotationResume]
 	s.ClaimsPartition, s.OtherManagers = partitionOwners(s.set.ManagedFields)
 	s.Template = toTemplate(s.set)

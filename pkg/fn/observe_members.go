@@ -50,11 +50,12 @@ func (o *Observer) askMembers(ctx context.Context, s *Sight) error {
 
 // endpointsWith gives every member's address: the pod's own IP, so that
 // neither DNS nor what etcd advertises matters, with the name that the
-// certificate must carry.
+// certificate must carry. A pod that is not the set's own is not dialled: it
+// would be handed our credentials.
 func (s *Sight) endpointsWith(base *tls.Config) []etcdprobe.Endpoint {
 	endpoints := make([]etcdprobe.Endpoint, len(s.pods))
 	for i, pod := range s.pods {
-		e := etcdprobe.Endpoint{Index: i, Expect: s.Set.PodName(i), Absent: pod == nil || pod.Status.PodIP == ""}
+		e := etcdprobe.Endpoint{Index: i, Expect: s.Set.PodName(i), Absent: pod == nil || !s.Pods[i].Owned || pod.Status.PodIP == ""}
 		if !e.Absent {
 			e.Address = net.JoinHostPort(pod.Status.PodIP, strconv.Itoa(s.Settings.Port))
 		}

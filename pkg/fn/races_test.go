@@ -209,7 +209,7 @@ func TestI1_AnAnnouncedCallIsDroppedWhenItsTimeIsOver(t *testing.T) {
 			}
 		}}
 		out, err := a.Act(ctx, s, d)
-		if err != nil || out.Deed != Written || !errors.Is(out.CallErr, errLate) || len(w.deletes) != 0 || len(w.moves) != 0 {
+		if err != nil || out.Deed != Written || !(errors.Is(out.CallErr, errLate) || errors.Is(out.CallErr, errChanged)) || len(w.deletes) != 0 || len(w.moves) != 0 {
 			t.Errorf("%s: %s, %v, %v; deletes %v, moves %v", name, out.Deed, err, out.CallErr, w.deletes, w.moves)
 		}
 	}

@@ -114,12 +114,17 @@ type Pod struct {
 func (p Pod) Usable() bool { return p.Exists && p.Owned && !p.Terminating && p.Ready }
 
 // UpSince is when the pod was last seen to become ready with the process it
-// runs now; a restarted container starts the clock anew.
+// runs now; a restarted container starts the clock anew. No pod was up before
+// it was created: that stamp is the API server's own, and it bounds those of a
+// node whose clock is behind.
 func (p Pod) UpSince() time.Time {
-	if p.Started.After(p.ReadyChanged) {
-		return p.Started
+	since := p.ReadyChanged
+	for _, later := range []time.Time{p.Started, p.Created} {
+		if later.After(since) {
+			since = later
+		}
 	}
-	return p.ReadyChanged
+	return since
 }
 
 // Trouble is why a pod that is not ready will not become so by waiting.

@@ -89,7 +89,7 @@ func viewOfSet(set *appsv1.StatefulSet) SetView {
 }
 
 func readAnnotations(v *SetView, a map[string]string) {
-	v.Paused = a[events.AnnotationPaused] == "true"
+	v.Paused = events.IsPaused(a)
 	v.Config, v.Release, v.Resume = a[events.AnnotationConfig], a[events.AnnotationRelease], a[events.AnnotationResume]
 	v.Override, v.Approved = a[events.AnnotationOverride], a[events.AnnotationApproved]
 	// A wave that is no number counts as the first one: it must not let a set overtake.

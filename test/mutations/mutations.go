@@ -95,6 +95,9 @@ var All = []Mutation{
 	{"SS-27", "Nothing is released while another pod is being evicted.",
 		"pkg/guard/gates_kubernetes.go", "\tcase p.Terminating:\n\t\treturn \"is terminating\"\n", "",
 		decision, sentences + "SS-27 no release while another pod is being evicted"},
+	{"SS-27", "The other pods are read once more right before the write.",
+		"pkg/fn/act.go", "a.othersUp(ctx, s, d.Victim) && !a.leads(ctx, s, d.Victim)", "!a.leads(ctx, s, d.Victim)",
+		function, "TestSS27_EvictionBetweenReadingAndWriteHoldsTheStep"},
 
 	{"ET-01", "The leader itself is asked to hand over.",
 		"pkg/fn/act.go", "s.members.MoveLeader(ctx, s.endpoints[e.Index], s.who, e.To)", "s.members.MoveLeader(ctx, s.endpoints[0], s.who, e.To)",
@@ -118,7 +121,7 @@ var All = []Mutation{
 		decision, sentences + "ET-07 a member that never started blocks"},
 
 	{"ET-21", "The victim is asked last before the write.",
-		"pkg/fn/act.go", "\tif a.victimLeads(ctx, s, d) {", "\tif false {",
+		"pkg/fn/act.go", "a.othersUp(ctx, s, d.Victim) && !a.leads(ctx, s, d.Victim)", "a.othersUp(ctx, s, d.Victim)",
 		function, "TestET21_VictimIsAskedLastBeforeItsRelease"},
 	{"ET-21", "A drift of leadership onto the victim takes its release back.",
 		"pkg/fn/roll/rules_open.go", "\tif v.mustNotGo(step.Index) {", "\tif false {",

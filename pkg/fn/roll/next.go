@@ -125,14 +125,20 @@ func notOurs(v *view) (Decision, bool) {
 }
 
 // unsupportedShape still locks a set that is open: whatever is wrong with it,
-// the controller must not go on by itself.
+// the controller must not go on by itself. Only a pod that we released, and
+// that nothing but its own successor can follow, is given its deadline.
 func unsupportedShape(v *view) (Decision, bool) {
 	f := guard.Ask(guard.ShapeSupported, v.o.Snapshot, guard.NoVictim)
 	if f.Passed {
 		return Decision{}, false
 	}
-	if v.o.Set.Open() && v.lockable() {
-		return v.keepStanding(v.lock(ReasonShapeUnsupported, -1, f.Measured)), true
+	if v.o.Set.Open() {
+		if v.lockable() || v.severalCouldGo() {
+			return v.keepStanding(v.lock(ReasonShapeUnsupported, -1, f.Measured)), true
+		}
+		if step := v.ownRelease(); step != nil && v.away(step.Index) {
+			return v.releasedAway(*step), true
+		}
 	}
 	if v.halted() {
 		return v.done(v.o.Status.Reason, "halted as "+v.o.Status.HaltID), true
@@ -158,6 +164,7 @@ func haltedRoll(v *view) (Decision, bool) {
 	d := v.step(StepResume, ReasonResumed, -1, "halt "+id+" cleared; every gate is asked again")
 	r := &d.Write.Record
 	r.Step, r.Attempts, r.MoveTries, r.Contention, r.Recent = nil, nil, nil, 0, nil
+	r.Cluster, r.Members = 0, nil // whoever resumes has seen a member that was replaced by hand
 	d.Write.ClearResume = v.o.ResumeToken != ""
 	return d, true
 }

@@ -29,6 +29,7 @@ const (
 	ReasonCredentialsInvalid  Reason = "CredentialsInvalid"
 	ReasonGatesClosed         Reason = "GatesClosed"
 	ReasonNoQuorum            Reason = "NoQuorum"
+	ReasonNoneReached         Reason = "NoneReached"
 	ReasonSplitView           Reason = "SplitView"
 	ReasonMembershipPending   Reason = "MembershipPending"
 	ReasonRevisionMismatch    Reason = "RevisionMismatch"
@@ -83,6 +84,7 @@ var Reasons = []Text{
 	{ReasonCredentialsInvalid, "A certificate, key, user or password could not be used.", "Mend the Secret named in the message."},
 	{ReasonGatesClosed, "A precondition for the next step is missing.", "Read the named gates and their measured values; it goes on by itself once they pass. A pod that is Ready while its own member is dead has a readiness probe that does not look: delete that pod by hand."},
 	{ReasonNoQuorum, "Fewer members answer than make a quorum.", "Bring members back before anything else; nothing is restarted meanwhile. If the message names a broken pod, delete it by hand; it is created from another revision."},
+	{ReasonNoneReached, "Pods are Ready, and not one member answers the function.", "Look at the way from the function to the members first: NetworkPolicies, the client port, certificates. The members may be well; restart none."},
 	{ReasonSplitView, "Members disagree about who leads or which cluster they belong to.", "Check the network between the members; if cluster ids differ, a member was bootstrapped anew."},
 	{ReasonMembershipPending, "The member list has a member that never started.", "Start it, or remove it with etcdctl member remove."},
 	{ReasonRevisionMismatch, "Members have applied the same entries and hold different revisions.", "Treat it as data corruption: compare with etcdctl endpoint hashkv and restore the odd member."},

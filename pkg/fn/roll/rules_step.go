@@ -59,11 +59,17 @@ func brokenPod(v *view) (Decision, bool) {
 func (v *view) wayOut(reason Reason, index int) string {
 	pod := v.o.Pod(index)
 	back := v.o.Set.Strategy == guard.RollingUpdate && pod.Revision == v.o.Set.CurrentRevision
-	if reason != ReasonNoQuorum || back || v.o.Member(index).Reached {
+	if reason != ReasonNoQuorum || back || v.o.Member(index).Reached || !dead(pod.Trouble) {
 		return ""
 	}
 	name := v.o.Set.PodName(index)
 	return fmt.Sprintf("; %s is broken on revision %s; to have it created from another, run: kubectl -n %s delete pod %s", name, pod.Revision, v.o.Set.Namespace, name)
+}
+
+// dead says that the kubelet itself reports no running process. That we do not
+// reach a member is no sign: it may be our own network.
+func dead(t guard.Trouble) bool {
+	return t == guard.CrashLoop || t == guard.ImageTrouble || t == guard.ConfigTrouble
 }
 
 // highestBroken is the broken pod that goes first; -1 when none is broken.
@@ -179,10 +185,11 @@ func (v *view) outOfAttempts(index int) (Decision, bool) {
 
 // gateReason picks the most telling reason for closed gates.
 func gateReason(v *view, verdict guard.Verdict) Reason {
-	reached, started := 0, true
+	reached, started, ready := 0, true, false
 	leaders := map[guard.ID]bool{}
 	for i := range v.o.Set.Indexes() {
 		m := v.o.Member(i)
+		ready = ready || v.o.Pod(i).Ready
 		if m.Reached {
 			reached++
 			leaders[m.Leader] = true
@@ -192,6 +199,8 @@ func gateReason(v *view, verdict guard.Verdict) Reason {
 		}
 	}
 	switch {
+	case v.o.Probed && reached == 0 && ready:
+		return ReasonNoneReached
 	case v.o.Probed && reached < v.o.Set.Replicas/2+1:
 		return ReasonNoQuorum
 	case len(leaders) > 1:

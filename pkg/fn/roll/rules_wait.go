@@ -56,7 +56,10 @@ func (v *view) markConverged() Decision {
 			r.Pods[i] = p
 		}
 	}
-	r.Done, r.Last = true, r.receipt(v.o.Now)
+	if !r.Done || r.Last == nil { // a new token alone is no new roll
+		r.Last = r.receipt(v.o.Now)
+	}
+	r.Done = true
 	r.Step, r.BlockedBy, r.Recent = nil, nil, nil
 	r.Attempts, r.MoveTries, r.Pods, r.Overrides = nil, nil, nil, nil // the receipt has them
 	d.Write.Status = Status{Phase: PhaseConverged, ConvergedRevision: v.target(), ConvergedToken: v.o.Release}
