@@ -109,7 +109,7 @@ func (w *world) judgeLock(f *function, before *set) {
 		return
 	}
 	for i := before.partition; i < w.n(); i++ {
-		if q := &f.pods[i]; w.management == guard.Parallel && q.exists && !q.terminating && q.revision != before.update {
+		if q := &f.pods[i]; (w.management == guard.Parallel || before.maxUnavailable != 1) && q.exists && !q.terminating && q.revision != before.update {
 			return
 		}
 	}

@@ -50,11 +50,11 @@ func (v *view) lockable() bool {
 	return !v.releasedPodAway() || (v.o.Set.Management != guard.OrderedReady && v.releasedOutdated() > 0)
 }
 
-// severalCouldGo says that the shape lets the controller take more than one
-// pod at a time, or hides pods from us. An old revision that comes back is then
-// the lesser evil.
+// severalCouldGo says that the shape lets the controller take another pod
+// while one is away, or hides pods from us. An old revision that comes back is
+// then the lesser evil.
 func (v *view) severalCouldGo() bool {
-	return v.o.Set.MaxUnavailable != 1 || v.o.Set.Replicas > v.o.Set.Indexes()
+	return (v.o.Set.MaxUnavailable != 1 && v.releasedOutdated() > 0) || v.o.Set.Replicas > v.o.Set.Indexes()
 }
 
 // releasedPodAway: a pod that is never read may be away, for all we know.
