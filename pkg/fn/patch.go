@@ -3,7 +3,6 @@ package fn
 import (
 	"encoding/json"
 	"fmt"
-	"strconv"
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -58,47 +57,4 @@ func annotationsOf(w *roll.Write) (map[string]any, error) {
 		notes[events.AnnotationResume] = nil
 	}
 	return notes, nil
-}
-
-// operation is one line of a JSON patch.
-type operation struct {
-	Op    string `json:"op"`
-	Path  string `json:"path"`
-	Value any    `json:"value,omitempty"`
-}
-
-// handBackPatch gives up our claim on the partition. managedFields is a list
-// without keys, so it takes a JSON patch. Setting resourceVersion makes it fail
-// as a conflict like any other write; a "test" would fail as a bad request. The
-// annotations are there in any case: they were written when the set converged.
-func handBackPatch(set *appsv1.StatefulSet, notes map[string]any) (Patch, error) {
-	patch := []operation{
-		{"replace", "/metadata/resourceVersion", set.ResourceVersion},
-		{"replace", "/metadata/uid", set.UID},
-	}
-	for i, entry := range set.ManagedFields {
-		fields, claims := claimsOf(entry, partitionPath)
-		if entry.Manager != events.FieldManager || !claims {
-			continue
-		}
-		withoutClaim(fields, partitionPath)
-		patch = append(patch, operation{"replace", "/metadata/managedFields/" + strconv.Itoa(i) + "/fieldsV1", fields})
-	}
-	annotations := map[string]string{}
-	for name, value := range set.Annotations {
-		annotations[name] = value
-	}
-	for name, value := range notes {
-		if text, has := value.(string); has {
-			annotations[name] = text
-		} else {
-			delete(annotations, name)
-		}
-	}
-	patch = append(patch, operation{"add", "/metadata/annotations", annotations})
-	text, err := json.Marshal(patch)
-	if err != nil {
-		return Patch{}, fmt.Errorf("encode patch: %w", err)
-	}
-	return Patch{types.JSONPatchType, text}, nil
 }

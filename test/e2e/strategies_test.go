@@ -65,17 +65,22 @@ func TestSS02_ParallelIsRolledOneByOne(t *testing.T) {
 // rest, by us alone.
 func TestSS01_ABrokenTemplateIsMendedForwards(t *testing.T) {
 	t.Parallel()
-	s := newStage(t, impatient())
+	newStage(t, impatient()).mendedForwards()
+}
+
+// mendedForwards breaks the template and then mends it by a newer one.
+func (s *stage) mendedForwards() {
+	s.Helper()
 	s.deleting()
 	s.settled()
 	s.breaks()
 	s.must(s.set.Edit(s.ctx, etcdset.ToVersion("3.7.3")))
 	s.must(s.rolling())
 	r := s.settled()
-	safe(t, r)
-	converged(t, r)
-	deleted(t, r, map[int]int{0: 1, 1: 1, 2: 2})
-	moves(t, r, 1)
+	safe(s.T, r)
+	converged(s.T, r)
+	deleted(s.T, r, map[int]int{0: 1, 1: 1, 2: 2})
+	moves(s.T, r, 1)
 	s.runs("3.7.3")
 	s.logRoll(r)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/etcdroll/etcdroll/pkg/events"
 	"github.com/etcdroll/etcdroll/pkg/fn"
 	"github.com/etcdroll/etcdroll/pkg/fn/apiserver"
+	"github.com/etcdroll/etcdroll/pkg/fn/roll"
 	"github.com/etcdroll/etcdroll/pkg/guard"
 	"github.com/etcdroll/etcdroll/pkg/kubectl/reach"
 )
@@ -54,6 +55,20 @@ func open(config *rest.Config, namespace string, via reach.Via) (*Cluster, error
 		Namespace: namespace, Client: client, API: ReadOnly(api), Clock: time.Now, Host: config.Host,
 		Members: reach.New(config, client, via, namespace).Members,
 	}, nil
+}
+
+// Read connects and reads a managed set by itself: what it says of the roll,
+// without its pods and members.
+func (a *Access) Read(ctx context.Context, name string) (*Cluster, *appsv1.StatefulSet, roll.Observed, error) {
+	cluster, err := a.Connect()
+	if err != nil {
+		return nil, nil, roll.Observed{}, err
+	}
+	set, err := cluster.ManagedSet(ctx, name)
+	if err != nil {
+		return nil, nil, roll.Observed{}, err
+	}
+	return cluster, set, fn.Read(set, nil, cluster.Clock()), nil
 }
 
 // Observer observes as the function does.

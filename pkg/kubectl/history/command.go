@@ -15,7 +15,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/fields"
 
-	"github.com/etcdroll/etcdroll/pkg/fn"
 	"github.com/etcdroll/etcdroll/pkg/fn/roll"
 	"github.com/etcdroll/etcdroll/pkg/kubectl/access"
 )
@@ -70,15 +69,10 @@ Exit codes: 0 shown, 1 error.`,
 }
 
 func run(ctx context.Context, a *access.Access, name string, most int, out access.Output) error {
-	cluster, err := a.Connect()
+	cluster, set, observed, err := a.Read(ctx, name)
 	if err != nil {
 		return err
 	}
-	set, err := cluster.ManagedSet(ctx, name)
-	if err != nil {
-		return err
-	}
-	observed := fn.Read(set, nil, cluster.Clock())
 	h := of(observed)
 	h.Recent, err = happenings(ctx, cluster, name, string(set.UID), most)
 	if err != nil {

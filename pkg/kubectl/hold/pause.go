@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
-	"github.com/etcdroll/etcdroll/pkg/fn"
 	"github.com/etcdroll/etcdroll/pkg/kubectl/access"
 	"github.com/etcdroll/etcdroll/pkg/kubectl/look"
 )
@@ -27,15 +26,10 @@ Exit codes: 0 paused, 1 error.`,
 }
 
 func pause(ctx context.Context, a *access.Access, name string) error {
-	cluster, err := a.Connect()
+	cluster, set, observed, err := a.Read(ctx, name)
 	if err != nil {
 		return err
 	}
-	set, err := cluster.ManagedSet(ctx, name)
-	if err != nil {
-		return err
-	}
-	observed := fn.Read(set, nil, cluster.Clock())
 	if observed.Paused {
 		a.Say("%s/%s is paused already", set.Namespace, name)
 		return nil

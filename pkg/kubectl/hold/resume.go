@@ -10,7 +10,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
-	"github.com/etcdroll/etcdroll/pkg/fn"
 	"github.com/etcdroll/etcdroll/pkg/fn/roll"
 	"github.com/etcdroll/etcdroll/pkg/kubectl/access"
 	"github.com/etcdroll/etcdroll/pkg/kubectl/look"
@@ -38,15 +37,10 @@ Exit codes: 0 resumed, 1 error, or neither halted nor paused.`,
 }
 
 func resume(ctx context.Context, a *access.Access, name, halt string) error {
-	cluster, err := a.Connect()
+	cluster, set, observed, err := a.Read(ctx, name)
 	if err != nil {
 		return err
 	}
-	set, err := cluster.ManagedSet(ctx, name)
-	if err != nil {
-		return err
-	}
-	observed := fn.Read(set, nil, cluster.Clock())
 	changes, said, err := release(set, observed, halt)
 	if err != nil {
 		return err
