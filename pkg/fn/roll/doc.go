@@ -31,7 +31,9 @@
 // other members answer, read through a quorum and have caught up, and a quorum
 // remains without the victim. The set is locked at that moment, so nothing
 // released earlier is still pending; the write carries the resourceVersion of
-// the observation, so of two functions that saw this state one wins. The next
+// the observation, so of two functions that saw this state one wins. It fences
+// the set and not its pods, so the caller reads the other pods once more right
+// before the write and drops a decision that an eviction has overtaken. The next
 // one sees a set that is open, and an open set leads to nothing but waiting,
 // locking, or repeating the delete of the very pod that was announced.
 //

@@ -164,7 +164,7 @@ func haltedRoll(v *view) (Decision, bool) {
 	d := v.step(StepResume, ReasonResumed, -1, "halt "+id+" cleared; every gate is asked again")
 	r := &d.Write.Record
 	r.Step, r.Attempts, r.MoveTries, r.Contention, r.Recent = nil, nil, nil, 0, nil
-	r.Cluster, r.Members = 0, nil // whoever resumes has seen a member that was replaced by hand
+	r.Cluster, r.Members = 0, nil // learned anew: a member may have been replaced by hand meanwhile
 	d.Write.ClearResume = v.o.ResumeToken != ""
 	return d, true
 }
