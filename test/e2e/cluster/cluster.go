@@ -46,8 +46,9 @@ type Cluster struct {
 // Options of a local cluster. The zero value is what most tests want.
 type Options struct {
 	// Images are further images and the program that each of them stands for,
-	// which need not exist before a pod wants it. Paths are relative to the
-	// scratch directory.
+	// which need not exist before a pod wants it; a program may be followed by
+	// fixed arguments, and after a comma by more programs. Paths are relative to
+	// the scratch directory.
 	Images map[string]string
 }
 
@@ -121,7 +122,11 @@ func (c *Cluster) startLocal(ctx context.Context, progress io.Writer, o Options)
 
 func (o Options) images(dir string) (flags []string) {
 	for _, name := range slices.Sorted(maps.Keys(o.Images)) {
-		flags = append(flags, "--image="+name+"="+filepath.Join(dir, o.Images[name]))
+		var programs []string
+		for program := range strings.SplitSeq(o.Images[name], ",") {
+			programs = append(programs, filepath.Join(dir, program))
+		}
+		flags = append(flags, "--image="+name+"="+strings.Join(programs, ","))
 	}
 	return flags
 }
