@@ -69,10 +69,17 @@ test-alerts: ## Alert rules under promtool (taken from Debian's package if there
 	PROMTOOL="$$(test/monitoring/promtool.sh)" go test ./test/monitoring/
 
 .PHONY: test-knative
-test-knative: local-binaries ## Rolls through the real Knative Eventing; config/ before Knative's own validation
+test-knative: ## The real Knative Eventing and Serving: rolls through both, config/ as it is installed
+	@echo 'test-knative: 1 manifests before the types of Knative; 2 Eventing: rolls and faults through the broker; 3 Serving: from zero and back, and the documented commands'
+	@$(LOCAL) build --knative --missing || echo 'test-knative: THESE ARE BUILT FIRST, about 15 minutes on two cores'
+	$(LOCAL) build --knative
 	go vet -C test/knative/admission ./...
 	go test -C test/knative/admission ./...
-	go test -timeout 30m ./test/knative/...
+	go test -timeout 30m -p 1 ./test/knative/...
+
+.PHONY: knative-cached
+knative-cached: ## Does make test-knative have everything it needs in the cache? Fails if not
+	@$(LOCAL) build --knative --missing
 
 .PHONY: sim
 sim: ## Simulate TICKS ticks on all cores (default 10000000)

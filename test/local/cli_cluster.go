@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -44,6 +46,7 @@ func resolveDir(flag string) (cluster.Dir, error) {
 
 func buildCommand() *cobra.Command {
 	var show string
+	var knative, missing bool
 	cmd := &cobra.Command{
 		Use: "build", Short: "Build missing programs into the cache", Args: cobra.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -51,8 +54,15 @@ func buildCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
+			programs := b.Catalog
+			if knative {
+				programs = slices.Concat(programs, b.Extra)
+			}
+			if missing {
+				return tellMissing(b, programs)
+			}
 			if show == "" {
-				_, err = b.All(cmd.Context())
+				_, err = b.Each(cmd.Context(), programs)
 				return err
 			}
 			path, err := b.Build(cmd.Context(), show)
@@ -63,7 +73,22 @@ func buildCommand() *cobra.Command {
 		},
 	}
 	cmd.Flags().StringVar(&show, "print", "", "build only this one and print its path")
+	cmd.Flags().BoolVar(&knative, "knative", false, "also Knative's programs")
+	cmd.Flags().BoolVar(&missing, "missing", false, "build nothing; name what is not in the cache, and fail if there is any")
 	return cmd
+}
+
+// tellMissing is cheap: it looks for files and compiles nothing.
+func tellMissing(b *binaries.Builder, programs []binaries.Binary) error {
+	names, err := b.Missing(programs)
+	if err != nil {
+		return err
+	}
+	if len(names) > 0 {
+		return fmt.Errorf("%d of %d programs are not in the cache: %s", len(names), len(programs), strings.Join(names, ", "))
+	}
+	fmt.Printf("all %d programs are in the cache\n", len(programs))
+	return nil
 }
 
 func upCommand() *cobra.Command {

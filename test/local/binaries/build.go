@@ -41,8 +41,13 @@ func NewBuilder(progress io.Writer) (*Builder, error) {
 
 // All builds what is missing of the whole catalog and returns name -> path.
 func (b *Builder) All(ctx context.Context) (map[string]string, error) {
+	return b.Each(ctx, b.Catalog)
+}
+
+// Each is All for other programs.
+func (b *Builder) Each(ctx context.Context, programs []Binary) (map[string]string, error) {
 	paths := map[string]string{}
-	for _, bin := range b.Catalog {
+	for _, bin := range programs {
 		path, err := b.Build(ctx, bin.Name)
 		if err != nil {
 			return nil, err
@@ -50,6 +55,20 @@ func (b *Builder) All(ctx context.Context) (map[string]string, error) {
 		paths[bin.Name] = path
 	}
 	return paths, nil
+}
+
+// Missing names the programs that are not in the cache.
+func (b *Builder) Missing(programs []Binary) (names []string, err error) {
+	for _, bin := range programs {
+		path, err := b.Path(bin.Name)
+		if err != nil {
+			return nil, err
+		}
+		if !exists(path) {
+			names = append(names, bin.Name)
+		}
+	}
+	return names, nil
 }
 
 // Path says where the named program is or will be.

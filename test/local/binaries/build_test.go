@@ -93,6 +93,26 @@ func TestKeyFollowsEveryInput(t *testing.T) {
 	check("another go.sum")
 }
 
+func TestMissingNamesWhatWasNotBuilt(t *testing.T) {
+	b := builder(t)
+	missing := func() string {
+		names, err := b.Missing(b.Catalog)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.Join(names, ",")
+	}
+	if got := missing(); got != "hello" {
+		t.Errorf("before: %q", got)
+	}
+	if _, err := b.Each(t.Context(), b.Catalog); err != nil {
+		t.Fatal(err)
+	}
+	if got := missing(); got != "" {
+		t.Errorf("after: %q", got)
+	}
+}
+
 func TestAFailedBuildLeavesNothingInTheCache(t *testing.T) {
 	b := builder(t)
 	if err := os.WriteFile(filepath.Join(b.Source, "hello", "main.go"), []byte("package main\n\nfunc main() { undefined() }\n"), 0o644); err != nil {

@@ -11,6 +11,7 @@ tool (
 	knative.dev/eventing/cmd/broker/filter
 	knative.dev/eventing/cmd/broker/ingress
 	knative.dev/eventing/cmd/in_memory/channel_dispatcher
+	knative.dev/eventing/cmd/webhook
 )
 
 require (
@@ -42,6 +43,7 @@ require (
 	github.com/go-openapi/jsonpointer v0.21.0 // indirect
 	github.com/go-openapi/jsonreference v0.21.0 // indirect
 	github.com/go-openapi/swag v0.23.0 // indirect
+	github.com/gobuffalo/flect v1.0.3 // indirect
 	github.com/gogo/protobuf v1.3.2 // indirect
 	github.com/google/gnostic-models v0.6.9 // indirect
 	github.com/google/go-cmp v0.7.0 // indirect
