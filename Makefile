@@ -81,6 +81,16 @@ test-knative: ## The real Knative Eventing and Serving: rolls through both, conf
 knative-cached: ## Does make test-knative have everything it needs in the cache? Fails if not
 	@$(LOCAL) build --knative --missing
 
+.PHONY: test-npm
+test-npm: ## The npm package for Pulumi: build and unit tests
+	cd pulumi && npm ci --ignore-scripts --no-audit --no-fund && npm run build && npm test
+
+.PHONY: test-pulumi
+test-pulumi: local-binaries test-npm ## Rolls through the real Pulumi (its first build takes 40 CPU minutes)
+	go run -C test/pulumi/build . > /dev/null
+	go test -C test/pulumi/build/provider ./test/waits/
+	go test -timeout 30m ./test/pulumi/
+
 .PHONY: sim
 sim: ## Simulate TICKS ticks on all cores (default 10000000)
 	go test ./test/sim/ -run TestAtScale -count=1 -v -timeout 0 -args -sim.ticks=$(or $(TICKS),10000000)
