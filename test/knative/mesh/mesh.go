@@ -62,6 +62,9 @@ func Start() (*Mesh, error) {
 	return m, nil
 }
 
+// Port is what the proxy listens on.
+func (m *Mesh) Port() string { return m.URL[strings.LastIndexByte(m.URL, ':')+1:] }
+
 // Stop ends the proxy and what it has under way.
 func (m *Mesh) Stop() { _ = m.server.Close() }
 
