@@ -61,7 +61,12 @@ func httpCheck(get *corev1.HTTPGetAction, c *corev1.Container, podIP string) Che
 		if err != nil {
 			return err
 		}
+		// As the kubelet's; Knative's queue-proxy tells probes by it.
+		request.Header.Set("User-Agent", "kube-probe/1.37")
 		for _, h := range get.HTTPHeaders {
+			if http.CanonicalHeaderKey(h.Name) == "User-Agent" {
+				request.Header.Del("User-Agent")
+			}
 			request.Header.Add(h.Name, h.Value)
 			if http.CanonicalHeaderKey(h.Name) == "Host" {
 				request.Host = h.Value

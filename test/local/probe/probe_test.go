@@ -8,6 +8,7 @@ import (
 	"net/http/httptest"
 	"net/url"
 	"strconv"
+	"strings"
 	"testing"
 	"time"
 
@@ -100,7 +101,7 @@ func TestHTTPCheck(t *testing.T) {
 	handler := http.NewServeMux()
 	for _, code := range []int{200, 302, 399, 400, 503} {
 		handler.HandleFunc(fmt.Sprintf("/%d", code), func(w http.ResponseWriter, r *http.Request) {
-			if r.Header.Get("X-Probe") != "yes" {
+			if r.Header.Get("X-Probe") != "yes" || !strings.HasPrefix(r.UserAgent(), "kube-probe/") {
 				code = 500
 			}
 			w.WriteHeader(code)
