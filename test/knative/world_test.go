@@ -1,14 +1,10 @@
 package knative
 
 import (
-	"bytes"
 	"context"
-	"errors"
 	"fmt"
-	"io"
 	"maps"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,12 +13,8 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
-	"sigs.k8s.io/yaml"
 
 	"github.com/etcdroll/etcdroll/test/config/overlay"
-	"github.com/etcdroll/etcdroll/test/e2e/child"
-	"github.com/etcdroll/etcdroll/test/e2e/cluster"
 	"github.com/etcdroll/etcdroll/test/e2e/etcdset"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
 	"github.com/etcdroll/etcdroll/test/e2e/product"
@@ -83,7 +75,11 @@ func (w *world) build() error {
 	if w.mesh, err = mesh.Start(); err != nil {
 		return err
 	}
-	if w.eventing, err = eventing.Start(w.ctx, shared, w.mesh); err != nil {
+	room := filepath.Join(shared.Dir, "bin", "room")
+	if err := eventing.BuildRoom(w.ctx, room); err != nil {
+		return err
+	}
+	if w.eventing, err = eventing.Start(w.ctx, shared, w.mesh, room); err != nil {
 		return err
 	}
 	if w.namespace, _, err = shared.Namespace(w.ctx, "kn"); err != nil {
@@ -128,9 +124,6 @@ func (w *world) installBroker() error {
 	if err != nil {
 		return err
 	}
-	if objects, err = w.admit(objects); err != nil {
-		return err
-	}
 	programs, err := product.Build(w.ctx, filepath.Join(shared.Dir, "bin"), "trigger", "roll-fn")
 	if err != nil {
 		return err
@@ -153,48 +146,6 @@ func (w *world) installBroker() error {
 		return fmt.Errorf("%w\n%s", err, w.eventing.Logs())
 	}
 	return nil
-}
-
-// admit passes the objects through Knative's own defaulting and validation,
-// which the API server would ask for if the webhooks ran.
-func (w *world) admit(objects overlay.Objects) (overlay.Objects, error) {
-	root, err := cluster.Root(w.ctx)
-	if err != nil {
-		return nil, err
-	}
-	program := filepath.Join(shared.Dir, "bin", "admission")
-	if err := child.Run(w.ctx, child.Command{Name: "building admission", Path: "go", Args: []string{"build", "-o", program, "."},
-		Dir: filepath.Join(root, "test", "knative", "admission"), Log: filepath.Join(shared.Dir, "build-admission.log")}); err != nil {
-		return nil, err
-	}
-	var in, out bytes.Buffer
-	for _, o := range objects {
-		text, err := yaml.Marshal(o)
-		if err != nil {
-			return nil, err
-		}
-		in.WriteString("---\n")
-		in.Write(text)
-	}
-	cmd := exec.CommandContext(w.ctx, program, w.eventing.Modules.Eventing, w.eventing.Modules.Serving)
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = &in, &out, os.Stderr
-	if err := cmd.Run(); err != nil {
-		return nil, fmt.Errorf("knative refuses config/broker: %w", err)
-	}
-	var admitted overlay.Objects
-	for documents := utilyaml.NewYAMLOrJSONDecoder(&out, 4096); ; {
-		o := &unstructured.Unstructured{}
-		switch err := documents.Decode(&o.Object); {
-		case errors.Is(err, io.EOF):
-			return admitted, nil
-		case err != nil:
-			return nil, err
-		}
-		unstructured.RemoveNestedField(o.Object, "status")
-		if len(o.Object) > 0 {
-			admitted = append(admitted, o)
-		}
-	}
 }
 
 // addressService says where the function is, as Serving would.

@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -30,21 +31,14 @@ const (
 	dispatcherHost = "imc-dispatcher." + systemNamespace + ".svc.cluster.local"
 )
 
-// The dispatcher has no setting for its port.
-const dispatcherPort = "8080"
+// The dispatcher has no setting for its port, and so has a room of its own. This
+// is where it is reached.
+const dispatcherAddress = "127.201.0.5:8080"
 
 // DispatcherURL is where all channels are served.
-const DispatcherURL = "http://127.0.0.1:" + dispatcherPort
+const DispatcherURL = "http://" + dispatcherAddress
 
-const (
-	dispatcherName = "eventing-channel-dispatcher"
-	dispatcher     = 2 // its place among the processes
-)
-
-var (
-	dispatcherEnv  = []string{"CONTAINER_NAME=dispatcher", "MAX_IDLE_CONNS=100", "MAX_IDLE_CONNS_PER_HOST=100"}
-	dispatcherArgs = []string{"--disable-ha"}
-)
+const dispatcher = 2 // its place among the processes
 
 const answersWithin = time.Minute
 
@@ -54,28 +48,29 @@ type Eventing struct {
 
 	cluster   *cluster.Cluster
 	mesh      *mesh.Mesh
+	room      string // program
+	api       string // port of the API server
 	processes []*child.Process
 }
 
 // Start installs Eventing into the cluster and runs its programs, which are
 // built first if the cache has none. They reach each other through the mesh.
-func Start(ctx context.Context, c *cluster.Cluster, m *mesh.Mesh) (*Eventing, error) {
+func Start(ctx context.Context, c *cluster.Cluster, m *mesh.Mesh, room string) (*Eventing, error) {
 	modules, err := FindModules(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if l, err := net.Listen("tcp", ":"+dispatcherPort); err != nil {
-		return nil, fmt.Errorf("the channel dispatcher's port is taken: %w", err)
-	} else if err := l.Close(); err != nil {
+	server, err := url.Parse(c.Config.Host)
+	if err != nil {
 		return nil, err
 	}
+	e := &Eventing{Modules: modules, cluster: c, mesh: m, room: room, api: server.Port()}
 	if err := apply(ctx, c, modules); err != nil {
 		return nil, err
 	}
-	e := &Eventing{Modules: modules, cluster: c, mesh: m}
 	if err := e.run(ctx); err != nil {
 		e.Stop()
-		return nil, err
+		return nil, fmt.Errorf("start eventing: %w\n%s", err, e.Logs())
 	}
 	return e, nil
 }
@@ -93,44 +88,72 @@ func (e *Eventing) run(ctx context.Context) error {
 		return err
 	}
 	ingress, filter := ports[0], ports[1]
-	for _, s := range []struct {
-		name string
-		env  []string
-		args []string
-	}{
-		{"eventing-ingress", []string{"INGRESS_PORT=" + ingress, "INGRESS_PORT_HTTPS=" + ports[2], "CONTAINER_NAME=ingress"}, nil},
-		{"eventing-filter", []string{"FILTER_PORT=" + filter, "FILTER_PORT_HTTPS=" + ports[3], "CONTAINER_NAME=filter", "NAMESPACE=" + systemNamespace}, nil},
-		{dispatcherName, dispatcherEnv, dispatcherArgs},
-		{"eventing-controllers", []string{"DISPATCHER_IMAGE=none"}, []string{"--disable-ha"}},
+	for _, p := range []process{
+		{name: "eventing-ingress", env: []string{"INGRESS_PORT=" + ingress, "INGRESS_PORT_HTTPS=" + ports[2], "CONTAINER_NAME=ingress"}},
+		{name: "eventing-filter", env: []string{"FILTER_PORT=" + filter, "FILTER_PORT_HTTPS=" + ports[3], "CONTAINER_NAME=filter", "NAMESPACE=" + systemNamespace}},
+		e.dispatcher(),
+		{name: "eventing-controllers", env: []string{"DISPATCHER_IMAGE=none"}, args: []string{"--disable-ha"}},
 	} {
-		if err := e.start(ctx, s.name, s.env, s.args); err != nil {
+		if err := e.start(ctx, p); err != nil {
 			return err
 		}
 	}
-	for host, port := range map[string]string{IngressHost: ingress, filterHost: filter, dispatcherHost: dispatcherPort} {
-		e.mesh.Route(host, "http://127.0.0.1:"+port)
+	if err := e.startWebhook(ctx); err != nil {
+		return err
 	}
-	for _, port := range []string{ingress, filter, dispatcherPort} {
-		if err := e.answers("http://127.0.0.1:" + port + "/healthz"); err != nil {
+	for host, address := range map[string]string{IngressHost: "127.0.0.1:" + ingress, filterHost: "127.0.0.1:" + filter, dispatcherHost: dispatcherAddress} {
+		e.mesh.Route(host, "http://"+address)
+		if err := e.answers("http://" + address + "/healthz"); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (e *Eventing) start(ctx context.Context, name string, env, args []string) error {
-	program, err := Program(ctx, name)
+// process is one of Eventing's programs, and the ways in and out of its room, if
+// it has one.
+type process struct {
+	name            string
+	env, args, ways []string
+}
+
+func (e *Eventing) dispatcher() process {
+	return process{name: "eventing-channel-dispatcher", args: []string{"--disable-ha"},
+		env:  []string{"CONTAINER_NAME=dispatcher", "MAX_IDLE_CONNS=100", "MAX_IDLE_CONNS_PER_HOST=100"},
+		ways: []string{"-in=" + dispatcherAddress, "-out=" + e.api, "-out=" + e.mesh.Port()}}
+}
+
+// startWebhook runs the webhook where the API server looks for it, and then lets
+// the API server ask it.
+func (e *Eventing) startWebhook(ctx context.Context) error {
+	address, err := e.cluster.Kubectl(ctx, nil, "-n", systemNamespace, "get", "service", "eventing-webhook", "-o", "jsonpath={.spec.clusterIP}")
 	if err != nil {
 		return err
 	}
-	p, err := child.Start(child.Command{
-		Name: name, Path: program, Args: args, Log: filepath.Join(e.cluster.Dir, "logs", name+".log"),
-		Env: append(slices.Clone(env), "KUBECONFIG="+e.cluster.Kubeconfig, "SYSTEM_NAMESPACE="+systemNamespace, "POD_NAME="+name,
+	if err := e.start(ctx, process{name: "eventing-webhook", env: []string{"WEBHOOK_NAME=eventing-webhook", "WEBHOOK_PORT=8443"}, args: []string{"--disable-ha"},
+		ways: []string{"-in=" + string(address) + ":443=8443", "-out=" + e.api}}); err != nil {
+		return err
+	}
+	return applyWebhooks(ctx, e.cluster, e.Modules)
+}
+
+func (e *Eventing) start(ctx context.Context, p process) error {
+	program, err := Program(ctx, p.name)
+	if err != nil {
+		return err
+	}
+	c := child.Command{
+		Name: p.name, Path: program, Args: p.args, Log: filepath.Join(e.cluster.Dir, "logs", p.name+".log"),
+		Env: append(slices.Clone(p.env), "KUBECONFIG="+e.cluster.Kubeconfig, "SYSTEM_NAMESPACE="+systemNamespace, "POD_NAME="+p.name,
 			"CONFIG_LOGGING_NAME=config-logging", "CONFIG_OBSERVABILITY_NAME=config-observability", "CONFIG_LEADERELECTION_NAME=config-leader-election",
 			"METRICS_DOMAIN=knative.dev/eventing", "HTTP_PROXY="+e.mesh.URL),
-	})
+	}
+	if len(p.ways) > 0 {
+		c.Path, c.Args = e.room, slices.Concat(p.ways, []string{"--", program}, p.args)
+	}
+	started, err := child.Start(c)
 	if err == nil {
-		e.processes = append(e.processes, p)
+		e.processes = append(e.processes, started)
 	}
 	return err
 }
@@ -139,7 +162,7 @@ func (e *Eventing) start(ctx context.Context, name string, env, args []string) e
 // it held are lost.
 func (e *Eventing) RestartDispatcher(ctx context.Context) error {
 	e.processes[dispatcher].Kill()
-	if err := e.start(ctx, dispatcherName, dispatcherEnv, dispatcherArgs); err != nil {
+	if err := e.start(ctx, e.dispatcher()); err != nil {
 		return err
 	}
 	last := len(e.processes) - 1
@@ -160,6 +183,16 @@ func Program(ctx context.Context, name string) (string, error) {
 		return "", fmt.Errorf("build %s: %w", name, err)
 	}
 	return strings.TrimSpace(out.String()), nil
+}
+
+// BuildRoom builds the program that gives others rooms of their own.
+func BuildRoom(ctx context.Context, path string) error {
+	root, err := cluster.Root(ctx)
+	if err != nil {
+		return err
+	}
+	return child.Run(ctx, child.Command{Name: "building room", Path: "go", Args: []string{"build", "-o", path, "./test/knative/room"},
+		Dir: root, Log: path + "-build.log"})
 }
 
 // answers waits until something answers there, with any status: who is not

@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strings"
 
 	"sigs.k8s.io/yaml"
 
@@ -47,15 +46,9 @@ func FindModules(ctx context.Context) (Modules, error) {
 const systemNamespace = "knative-eventing"
 
 // apply puts Knative's own definitions and settings into the cluster, as they
-// were released but for what needs its webhooks: no webhook configuration is
-// applied, and EventTypes are stored as config/ writes them.
+// were released.
 func apply(ctx context.Context, c *cluster.Cluster, m Modules) error {
 	config := filepath.Join(m.Eventing, "config")
-	eventTypes, err := unconverted(filepath.Join(config, "core", "resources", "eventtype.yaml"), "v1beta3")
-	if err != nil {
-		return err
-	}
-	var all bytes.Buffer
 	files := []string{filepath.Join(config, "core", "100-namespace.yaml"), filepath.Join(m.Serving, "config", "core", "300-resources", "service.yaml")}
 	for _, folder := range []string{"core/resources", "core/configmaps", "channels/in-memory-channel/resources", "channels/in-memory-channel/configmaps"} {
 		found, err := filepath.Glob(filepath.Join(config, folder, "*.yaml"))
@@ -64,52 +57,49 @@ func apply(ctx context.Context, c *cluster.Cluster, m Modules) error {
 		}
 		files = append(files, found...)
 	}
+	if err := ApplyFiles(ctx, c, files, places); err != nil {
+		return err
+	}
+	_, err := c.Kubectl(ctx, nil, "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+	return err
+}
+
+// applyWebhooks lets the API server ask the webhook, and waits until it does: the
+// webhook writes its rules and its authority into the configurations itself.
+func applyWebhooks(ctx context.Context, c *cluster.Cluster, m Modules) error {
+	files, err := filepath.Glob(filepath.Join(m.Eventing, "config/core/webhooks/*.yaml"))
+	if err != nil || len(files) == 0 {
+		return fmt.Errorf("no webhooks in %s", m.Eventing)
+	}
+	if err := ApplyFiles(ctx, c, files, ""); err != nil {
+		return err
+	}
+	for path, objects := range map[string][]string{
+		".webhooks[0].clientConfig.caBundle": {"mutatingwebhookconfiguration/webhook.eventing.knative.dev",
+			"validatingwebhookconfiguration/validation.webhook.eventing.knative.dev"},
+		".spec.conversion.webhook.clientConfig.caBundle": {"crd/eventtypes.eventing.knative.dev"},
+	} {
+		if _, err := c.Kubectl(ctx, nil, append([]string{"wait", "--timeout=60s", "--for=jsonpath={" + path + "}"}, objects...)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ApplyFiles applies manifests from files, and more.
+func ApplyFiles(ctx context.Context, c *cluster.Cluster, files []string, more string) error {
+	var all bytes.Buffer
 	for _, file := range files {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			return err
 		}
-		if strings.HasSuffix(file, "/eventtype.yaml") {
-			text = eventTypes
-		}
 		all.WriteString("\n---\n")
 		all.Write(text)
 	}
-	all.WriteString(places)
-	if _, err := c.Kubectl(ctx, all.Bytes(), "apply", "--server-side", "-f", "-"); err != nil {
-		return err
-	}
-	_, err = c.Kubectl(ctx, nil, "wait", "--for=condition=Established", "--timeout=30s", "crd", "--all")
+	all.WriteString(more)
+	_, err := c.Kubectl(ctx, all.Bytes(), "apply", "--server-side", "-f", "-")
 	return err
-}
-
-// unconverted makes a definition whose versions differ in name only, with the
-// given one stored.
-func unconverted(file, stored string) ([]byte, error) {
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	var crd map[string]any
-	if err := yaml.Unmarshal(text, &crd); err != nil {
-		return nil, fmt.Errorf("%s: %w", file, err)
-	}
-	spec, _ := crd["spec"].(map[string]any)
-	versions, _ := spec["versions"].([]any)
-	found := false
-	for _, v := range versions {
-		version, ok := v.(map[string]any)
-		if !ok {
-			continue
-		}
-		version["storage"] = version["name"] == stored
-		found = found || version["name"] == stored
-	}
-	if !found {
-		return nil, fmt.Errorf("%s has no version %s", file, stored)
-	}
-	delete(spec, "conversion")
-	return yaml.Marshal(crd)
 }
 
 // places are what the controllers look for before they call a broker or channel
@@ -131,6 +121,11 @@ apiVersion: v1
 kind: Service
 metadata: {name: imc-dispatcher, namespace: knative-eventing}
 spec: {ports: [{name: http-dispatcher, port: 80}]}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: eventing-webhook, namespace: knative-eventing}
+spec: {ports: [{name: https-webhook, port: 443, targetPort: 8443}]}
 ---
 apiVersion: v1
 kind: Endpoints
