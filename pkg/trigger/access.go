@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/url"
 	"regexp"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +33,34 @@ func deniedRight(err error) error {
 
 // The API server's own wording, as stable as an error text can be; without a match the text is passed on whole.
 var forbidden = regexp.MustCompile(`cannot ([a-z]+) resource "([^"]+)"`)
+
+// refusals tells a right that is missing from an API server that has just started and refuses everybody until it has
+// read its rules. The zero value has no patience.
+type refusals struct {
+	mu           sync.Mutex
+	patience     time.Duration
+	first, again time.Time
+}
+
+// forgotten is how long after the last refusal the next one begins a new row. A reflector tries again every minute.
+const forgotten = 90 * time.Second
+
+func (r *refusals) allow(patience time.Duration) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.patience = patience
+}
+
+// last notes one refusal, and says whether they have lasted too long.
+func (r *refusals) last(now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if now.Sub(r.again) > forgotten {
+		r.first = now
+	}
+	r.again = now
+	return now.Sub(r.first) >= r.patience
+}
 
 // Preflight makes the smallest request of each kind that the caches will make, so that an API server that cannot be
 // reached, or a missing right, is one clear line at once instead of a deadline later.

@@ -118,10 +118,10 @@ func continuation(e event.Event, req events.Request, now time.Time, c Cadence) C
 }
 
 // observe is the record after another look at the set. It is pure.
-func observe(r Record, set SetView, a Assessment, now time.Time, c Cadence) Record {
+func observe(r Record, set *SetView, a Assessment, now time.Time, c Cadence) Record {
 	if r.Set.UID != "" && r.Set.UID != set.UID {
 		// Another set by the same name: nothing we remember is about it, and sequences start anew.
-		r = Record{Beat: r.Beat}
+		r = Record{Set: unseen, Beat: r.Beat}
 	}
 	if r.Set.UID == "" || r.Set.Seq != set.Seq || r.Assess.Outdated != a.Outdated {
 		r.Progress = now

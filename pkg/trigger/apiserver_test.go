@@ -280,3 +280,15 @@ func (s *apiServer) serveLease(w http.ResponseWriter, r *http.Request, verb stri
 	s.lease.TypeMeta = metav1.TypeMeta{Kind: "Lease", APIVersion: "coordination.k8s.io/v1"}
 	answer(w, http.StatusOK, s.lease)
 }
+
+// count is how often something was asked for, such as "list pods".
+func (s *apiServer) count(request string) (n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, r := range s.requests {
+		if r == request {
+			n++
+		}
+	}
+	return n
+}

@@ -22,10 +22,7 @@ var (
 	podsResource = schema.GroupVersionResource{Version: "v1", Resource: "pods"}
 )
 
-const (
-	bySet       = "set"
-	managedSets = events.LabelManaged + "=true"
-)
+const managedSets = events.LabelManaged + "=true"
 
 // Scope is what the trigger watches.
 type Scope struct {
@@ -42,169 +39,123 @@ func (s Scope) namespaces() []string {
 	return s.Namespaces
 }
 
-// Cache holds the managed sets, stripped of all but what is judged, and the metadata of pods. It is client-go's own
-// informer machinery, one informer per resource and namespace: relisting, resuming and the HTTP/2 pings that find a
-// silent connection are its business.
+// Cache holds what is judged of the managed sets and of their pods. Client-go's reflectors fill it, one for each
+// resource and namespace: relisting, resuming and the HTTP/2 pings that find a silent connection are their business.
 type Cache struct {
-	scope  Scope
-	sets   map[string]cache.SharedIndexInformer
-	pods   map[string]cache.SharedIndexInformer
-	failed chan error
+	scope   Scope
+	apps    appsclient.StatefulSetsGetter
+	meta    metadata.Interface
+	stock   map[string]*inventory // by namespace
+	refused refusals
+	failed  chan error
 }
 
-// NewCache makes the informers; nothing is read before Start.
-func NewCache(apps appsclient.StatefulSetsGetter, meta metadata.Interface, scope Scope) (*Cache, error) {
-	c := &Cache{
-		scope: scope, sets: map[string]cache.SharedIndexInformer{}, pods: map[string]cache.SharedIndexInformer{},
-		failed: make(chan error, 1),
-	}
+// NewCache prepares a cache; nothing is read before Start.
+func NewCache(apps appsclient.StatefulSetsGetter, meta metadata.Interface, scope Scope) *Cache {
+	c := &Cache{scope: scope, apps: apps, meta: meta, stock: map[string]*inventory{}, failed: make(chan error, 1)}
 	for _, namespace := range scope.namespaces() {
-		c.sets[namespace] = newSetInformer(apps, namespace)
-		c.pods[namespace] = newPodInformer(meta, namespace, scope.PodSelector)
-		for _, err := range []error{
-			c.sets[namespace].SetTransform(stripSet), c.pods[namespace].SetTransform(stripPod),
-			c.sets[namespace].SetWatchErrorHandlerWithContext(c.watchError),
-			c.pods[namespace].SetWatchErrorHandlerWithContext(c.watchError),
-		} {
-			if err != nil {
-				return nil, fmt.Errorf("prepare informers: %w", err)
-			}
-		}
+		c.stock[namespace] = newInventory()
 	}
-	return c, nil
+	return c
 }
 
-func newSetInformer(apps appsclient.StatefulSetsGetter, namespace string) cache.SharedIndexInformer {
-	lister := apps.StatefulSets(namespace)
-	return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+func (c *Cache) watchSets(namespace string) cache.ListerWatcher {
+	lister := c.apps.StatefulSets(namespace)
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
 			o.LabelSelector = managedSets
-			return lister.List(ctx, o)
+			list, err := lister.List(ctx, o)
+			return list, c.heed(err)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
 			o.LabelSelector = managedSets
-			return lister.Watch(ctx, o)
+			w, err := lister.Watch(ctx, o)
+			return w, c.heed(err)
 		},
-	}, apps), &appsv1.StatefulSet{}, 0, cache.Indexers{})
+	}, c.apps)
 }
 
-func newPodInformer(meta metadata.Interface, namespace, selector string) cache.SharedIndexInformer {
-	lister := meta.Resource(podsResource).Namespace(namespace)
-	return cache.NewSharedIndexInformer(cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
+func (c *Cache) watchPods(namespace string) cache.ListerWatcher {
+	lister := c.meta.Resource(podsResource).Namespace(namespace)
+	return cache.ToListWatcherWithWatchListSemantics(&cache.ListWatch{
 		ListWithContextFunc: func(ctx context.Context, o metav1.ListOptions) (runtime.Object, error) {
-			o.LabelSelector = selector
-			return lister.List(ctx, o)
+			o.LabelSelector = c.scope.PodSelector
+			list, err := lister.List(ctx, o)
+			return list, c.heed(err)
 		},
 		WatchFuncWithContext: func(ctx context.Context, o metav1.ListOptions) (watch.Interface, error) {
-			o.LabelSelector = selector
-			return lister.Watch(ctx, o)
+			o.LabelSelector = c.scope.PodSelector
+			w, err := lister.Watch(ctx, o)
+			return w, c.heed(err)
 		},
-	}, meta), &metav1.PartialObjectMetadata{}, 0, cache.Indexers{bySet: indexBySet})
-}
-
-func indexBySet(obj any) ([]string, error) {
-	pod, ok := obj.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return nil, nil
-	}
-	name, _, owned := ownerSet(pod)
-	if !owned {
-		return nil, nil
-	}
-	return []string{pod.Namespace + "/" + name}, nil
+	}, c.meta)
 }
 
 // Failed delivers the one error after which watching makes no sense any more, such as a missing right.
 func (c *Cache) Failed() <-chan error { return c.failed }
 
-func (c *Cache) watchError(ctx context.Context, r *cache.Reflector, err error) {
-	if denied := deniedRight(err); denied != nil {
+// heed passes the answer to a list or watch on, and reports a right that is missing for good.
+func (c *Cache) heed(err error) error {
+	if denied := deniedRight(err); denied != nil && c.refused.last(time.Now()) {
 		select {
 		case c.failed <- denied:
 		default:
 		}
-		return
 	}
-	cache.DefaultWatchErrorHandler(ctx, r, err)
+	return err
 }
 
 // Start fills the caches and returns once they are filled, or with an error after the deadline. changed is told the
-// key of every set about which something has changed.
-func (c *Cache) Start(ctx context.Context, deadline time.Duration, changed func(key string)) error {
-	ctxSync, cancel := context.WithTimeout(ctx, deadline)
-	defer cancel()
-	var synced []cache.InformerSynced
-	for namespace := range c.sets {
-		for _, start := range []struct {
-			informer cache.SharedIndexInformer
-			handler  cache.ResourceEventHandler
-		}{{c.sets[namespace], setHandler(changed)}, {c.pods[namespace], podHandler(changed)}} {
-			if _, err := start.informer.AddEventHandler(start.handler); err != nil {
-				return fmt.Errorf("add event handler: %w", err)
-			}
-			go start.informer.RunWithContext(ctx)
-			synced = append(synced, start.informer.HasSynced)
-		}
+// key of every set about which something has changed. From then on a refusal counts as a missing right only once it has
+// lasted for patience.
+func (c *Cache) Start(ctx context.Context, deadline, patience time.Duration, changed func(key string)) error {
+	var filled []<-chan struct{}
+	for namespace, stock := range c.stock {
+		sets, pods := stock.setFeed(changed), stock.podFeed(changed)
+		go cache.NewReflectorWithOptions(c.watchSets(namespace), &appsv1.StatefulSet{}, sets,
+			cache.ReflectorOptions{Name: setsResource.Resource}).RunWithContext(ctx)
+		go cache.NewReflectorWithOptions(c.watchPods(namespace), &metav1.PartialObjectMetadata{}, pods,
+			cache.ReflectorOptions{Name: podsResource.Resource}).RunWithContext(ctx)
+		filled = append(filled, sets.filled, pods.filled)
 	}
-	done := make(chan bool, 1)
-	go func() { done <- cache.WaitForCacheSync(ctxSync.Done(), synced...) }()
-	select {
-	case err := <-c.failed:
-		return err
-	case ok := <-done:
-		if ok || ctx.Err() != nil {
+	timeout := time.NewTimer(deadline)
+	defer timeout.Stop()
+	for _, one := range filled {
+		select {
+		case <-one:
+		case err := <-c.failed:
+			return err
+		case <-ctx.Done():
 			return ctx.Err()
+		case <-timeout.C:
+			return fmt.Errorf("the caches were not filled within %s; if a proxy stands before the API server, "+
+				"try the environment variable KUBE_FEATURE_WatchListClient=false", deadline)
 		}
 	}
-	return fmt.Errorf("the caches were not filled within %s; if a proxy stands before the API server, "+
-		"try the environment variable KUBE_FEATURE_WatchListClient=false", deadline)
+	c.refused.allow(patience)
+	return nil
 }
 
 // Look returns a managed set and those of its pods that it controls.
-func (c *Cache) Look(key string) (SetView, []PodView, bool) {
+func (c *Cache) Look(key string) (*SetView, []PodView, bool) {
 	namespace, _, err := cache.SplitMetaNamespaceKey(key)
 	if err != nil {
-		return SetView{}, nil, false
+		return nil, nil, false
 	}
-	sets, pods := c.informers(namespace)
-	if sets == nil {
-		return SetView{}, nil, false
+	stock := c.stock[namespace]
+	if all := c.stock[metav1.NamespaceAll]; all != nil {
+		stock = all
 	}
-	obj, found, err := sets.GetIndexer().GetByKey(key)
-	if err != nil || !found {
-		return SetView{}, nil, false
+	if stock == nil {
+		return nil, nil, false
 	}
-	stored, ok := obj.(*appsv1.StatefulSet)
-	if !ok {
-		return SetView{}, nil, false
-	}
-	set := viewOfSet(stored)
-	owned, err := pods.GetIndexer().ByIndex(bySet, key)
-	if err != nil {
-		return SetView{}, nil, false
-	}
-	views := make([]PodView, 0, len(owned))
-	for _, obj := range owned {
-		if pod, ok := obj.(*metav1.PartialObjectMetadata); ok {
-			if view, mine := viewOfPod(set, pod); mine {
-				views = append(views, view)
-			}
-		}
-	}
-	return set, views, set.Managed
-}
-
-func (c *Cache) informers(namespace string) (sets, pods cache.SharedIndexInformer) {
-	if all := c.sets[metav1.NamespaceAll]; all != nil {
-		return all, c.pods[metav1.NamespaceAll]
-	}
-	return c.sets[namespace], c.pods[namespace]
+	return stock.look(key)
 }
 
 // Keys lists the managed sets.
 func (c *Cache) Keys() (keys []string) {
-	for _, informer := range c.sets {
-		keys = append(keys, informer.GetIndexer().ListKeys()...)
+	for _, stock := range c.stock {
+		keys = append(keys, stock.keys()...)
 	}
 	return keys
 }

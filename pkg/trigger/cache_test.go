@@ -30,11 +30,8 @@ func TestLookTellsPodsOfThisVerySetFromOthers(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := NewCache(c.apps, c.meta, Scope{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context(), 30*time.Second, func(string) {}); err != nil {
+	store := NewCache(c.apps, c.meta, Scope{})
+	if err := store.Start(t.Context(), 30*time.Second, 0, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	set, pods, ok := store.Look("prod/etcd")
@@ -55,10 +52,6 @@ func TestLookTellsPodsOfThisVerySetFromOthers(t *testing.T) {
 		if _, _, ok := store.Look(key); ok {
 			t.Errorf("%q is there", key)
 		}
-	}
-	stored, _, _ := store.sets[""].GetIndexer().GetByKey("prod/etcd")
-	if kept := stored.(*appsv1.StatefulSet); len(kept.Spec.Template.Labels) != 0 || kept.Annotations["other"] != "" || kept.Labels["app"] != "" {
-		t.Error("the cache keeps what nobody reads")
 	}
 	if !slices.Contains(api.selectors, managedSets) {
 		t.Error("sets that are not managed are read")

@@ -28,7 +28,7 @@ func TestPU07_AClaimOnPartitionIsSeenThroughTheCache(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := viewOfSet(stripped.(*appsv1.StatefulSet)).Claimed; got != c.want {
+		if got := stripped.view.Claimed; got != c.want {
 			t.Errorf("%s: claimed %v, want %v", name, got, c.want)
 		}
 	}

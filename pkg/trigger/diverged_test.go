@@ -22,7 +22,7 @@ func convergedSet() (SetView, []PodView) {
 func podsAt(revisions ...string) (pods []PodView) {
 	for i, revision := range revisions {
 		pods = append(pods, PodView{
-			Name: fmt.Sprintf("etcd-%d", i), UID: fmt.Sprintf("pod-%d-%s", i, revision), Index: int32(i), Revision: revision,
+			UID: fmt.Sprintf("pod-%d-%s", i, revision), Index: int32(i), Revision: revision,
 		})
 	}
 	return pods

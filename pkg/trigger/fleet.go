@@ -21,6 +21,8 @@ type Contender struct {
 	LetStart bool
 	// Standing sets are blocked, halted, paused or refused; they keep no other set of their wave from starting.
 	Standing bool
+	// Waits says that the set was told to wait.
+	Waits bool
 	// Approved says that a person has agreed to this very revision.
 	Approved bool
 }
@@ -32,6 +34,7 @@ func contender(r Record) Contender {
 		Disruptive: r.Assess.Outdated > 0 || r.Assess.Reason == BecauseStatusIsStale,
 		Standing: r.Assess.State == Blocked || r.Assess.State == Halted || r.Assess.State == Paused ||
 			r.Refused || r.Verdicts > 0,
+		Waits:    r.Waiting != "",
 		Approved: r.Set.Approved != "" && r.Set.Approved == r.Set.UpdateRevision,
 	}
 }
@@ -86,7 +89,9 @@ func find(key string, fleet []Contender) (Contender, bool) {
 	return Contender{}, false
 }
 
-func before(a, b Contender) bool {
+func before(a, b Contender) bool { return inOrder(a, b) < 0 }
+
+func inOrder(a, b Contender) int {
 	return cmp.Or(cmp.Compare(a.Wave, b.Wave), cmp.Compare(b.Priority, a.Priority), a.Since.Compare(b.Since),
-		cmp.Compare(a.Key, b.Key)) < 0
+		cmp.Compare(a.Key, b.Key))
 }

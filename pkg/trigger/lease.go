@@ -34,7 +34,7 @@ func (l Lease) Lead(ctx context.Context, lead func(ctx context.Context)) error {
 	defer stop(nil)
 	lost := false
 	var leading sync.Mutex // held while lead runs
-	lock := watchfulLock{Interface: l.lock(), denied: func(err error) { stop(err) }}
+	lock := &watchfulLock{Interface: l.lock(), denied: func(err error) { stop(err) }}
 	elector, err := leaderelection.NewLeaderElector(leaderelection.LeaderElectionConfig{
 		Lock: lock, LeaseDuration: l.Duration, RenewDeadline: l.Renew, RetryPeriod: l.Retry,
 		ReleaseOnCancel: true, Name: l.Name,
@@ -57,6 +57,8 @@ func (l Lease) Lead(ctx context.Context, lead func(ctx context.Context)) error {
 	switch {
 	case errors.As(context.Cause(ctx), &denied):
 		return denied.error
+	case lost && lock.lastRefusal() != nil:
+		return fmt.Errorf("%w: %w", ErrLeaseLost, lock.lastRefusal())
 	case lost:
 		return ErrLeaseLost
 	}
@@ -73,31 +75,45 @@ func (l Lease) lock() resourcelock.Interface {
 
 type deniedError struct{ error }
 
-// watchfulLock reports a missing right, which the elector would otherwise retry for ever.
+// watchfulLock reports a missing right, which the elector would otherwise retry for ever. Once the lease was held, a
+// refusal is left to the elector's own deadline: an API server that has just started refuses everybody for a moment.
 type watchfulLock struct {
 	resourcelock.Interface
 	denied func(error)
+
+	mu      sync.Mutex
+	held    bool
+	refusal error // of the last request
 }
 
 // Get reads the lease.
-func (w watchfulLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
+func (w *watchfulLock) Get(ctx context.Context) (*resourcelock.LeaderElectionRecord, []byte, error) {
 	record, raw, err := w.Interface.Get(ctx)
-	return record, raw, w.check(err)
+	return record, raw, w.check(err, false)
 }
 
 // Create makes the lease.
-func (w watchfulLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return w.check(w.Interface.Create(ctx, record))
+func (w *watchfulLock) Create(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return w.check(w.Interface.Create(ctx, record), true)
 }
 
 // Update claims, renews or gives back the lease.
-func (w watchfulLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
-	return w.check(w.Interface.Update(ctx, record))
+func (w *watchfulLock) Update(ctx context.Context, record resourcelock.LeaderElectionRecord) error {
+	return w.check(w.Interface.Update(ctx, record), true)
 }
 
-func (w watchfulLock) check(err error) error {
-	if denied := deniedRight(err); denied != nil {
-		w.denied(deniedError{denied})
+func (w *watchfulLock) check(err error, write bool) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.held = w.held || (write && err == nil)
+	if w.refusal = deniedRight(err); w.refusal != nil && !w.held {
+		w.denied(deniedError{w.refusal})
 	}
 	return err
+}
+
+func (w *watchfulLock) lastRefusal() error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return w.refusal
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
+	"k8s.io/utils/clock"
 )
 
 // Metrics are the trigger's counters. State gauges of every set come from here too, since a function that is scaled
@@ -19,6 +20,9 @@ type Metrics struct {
 	delivery prometheus.Histogram
 	synced   *prometheus.GaugeVec
 	leading  prometheus.Gauge
+
+	records func() []Record // nil until ShowSets
+	clock   clock.PassiveClock
 }
 
 // NewMetrics makes the counters on a registry of their own.

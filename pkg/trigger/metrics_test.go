@@ -2,35 +2,81 @@ package trigger
 
 import (
 	"net/http"
+	"net/http/httptest"
+	"regexp"
 	"slices"
+	"strconv"
+	"strings"
 	"testing"
 	"time"
+
+	clocktesting "k8s.io/utils/clock/testing"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
 )
 
-// metric is the value of the series that has all the labels; -1 if there is none.
+// metric is the value of the series that has all the labels, or a histogram's count; -1 if there is none.
 func metric(t *testing.T, m *Metrics, name string, labels ...string) float64 {
 	t.Helper()
-	families, err := m.Registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, family := range families {
-		if family.GetName() != name {
+	for line := range strings.Lines(scrape(t, m)) {
+		series, value, _ := strings.Cut(strings.TrimSpace(line), "} ")
+		if strings.HasPrefix(line, name+"_count ") || strings.HasPrefix(line, name+" ") {
+			series, value, _ = strings.Cut(strings.TrimSpace(line), " ")
+		} else if !strings.HasPrefix(line, name+"{") {
 			continue
 		}
-		for _, series := range family.GetMetric() {
-			var values []string
-			for _, pair := range series.GetLabel() {
-				values = append(values, pair.GetValue())
-			}
-			if !slices.ContainsFunc(labels, func(l string) bool { return !slices.Contains(values, l) }) {
-				return series.GetGauge().GetValue() + series.GetCounter().GetValue() + float64(series.GetHistogram().GetSampleCount())
-			}
+		if slices.ContainsFunc(labels, func(l string) bool { return !strings.Contains(series+",", `="`+l+`"`) }) {
+			continue
 		}
+		number, err := strconv.ParseFloat(value, 64)
+		if err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		return number
 	}
 	return -1
+}
+
+func scrape(t *testing.T, m *Metrics) string {
+	t.Helper()
+	w, r := httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/metrics", nil)
+	r.Header.Set("Accept", "application/vnd.google.protobuf;proto=io.prometheus.client.MetricFamily;encoding=delimited")
+	r.Header.Set("Accept-Encoding", "gzip")
+	m.Handler().ServeHTTP(w, r)
+	if w.Code != http.StatusOK || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
+		t.Fatalf("%d %v", w.Code, w.Header())
+	}
+	return w.Body.String()
+}
+
+func TestAScrapeIsOneWellFormedText(t *testing.T) {
+	m := NewMetrics()
+	m.Sent(events.TypeDiverged, Taken, time.Second)
+	if strings.Contains(scrape(t, m), "etcdroll_set_") {
+		t.Error("sets are shown that nobody has given")
+	}
+	odd := Record{Set: &SetView{Namespace: "a", Name: "quote\"back\\slash\nline", Seq: 12345678901}}
+	m.ShowSets(func() []Record { return []Record{odd, {Set: unseen}} }, clocktesting.NewFakePassiveClock(noon))
+	text := scrape(t, m)
+	if want := `etcdroll_set_seq{namespace="a",name="quote\"back\\slash\nline"} 1.2345678901e+10` + "\n"; !strings.Contains(text, want) {
+		t.Errorf("no line %q in\n%s", want, text)
+	}
+	typed := map[string]bool{}
+	line := regexp.MustCompile(`^([a-z_]+)(\{([a-z_]+="([^"\\]|\\["\\n])*",?)*\})? [^ ]+$`)
+	for l := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
+		if kind, is := strings.CutPrefix(l, "# TYPE "); is {
+			name, _, _ := strings.Cut(kind, " ")
+			if typed[name] {
+				t.Errorf("%s comes twice", name)
+			}
+			typed[name] = true
+		} else if !strings.HasPrefix(l, "# HELP ") && !line.MatchString(l) {
+			t.Errorf("malformed: %q", l)
+		}
+	}
+	if strings.Contains(text, `name=""`) || !typed["etcdroll_set_blocked_gate"] {
+		t.Error("a set without a name is shown, or a gauge is not")
+	}
 }
 
 func TestMetricsShowEverySetAndForgetIt(t *testing.T) {

@@ -30,6 +30,9 @@ type Options struct {
 	// LeaseNamespace is where the lease lives; LeaseName what it is called.
 	LeaseNamespace, LeaseName string
 	LogLevel                  slog.Level
+	// Patience is how long a right may be refused that we once had. An API server that has just started refuses everybody
+	// until it has read its rules.
+	Patience time.Duration
 }
 
 // ErrHelp says that help was asked for and has been written.
@@ -43,7 +46,7 @@ var otherEnv = map[string]string{"sink": "K_SINK", "kubeconfig": "KUBECONFIG", "
 // ParseOptions reads flags and, for flags that are not given, their environment variables. Every error is one line that
 // names the flag. With --help it writes the explanation to out and returns ErrHelp.
 func ParseOptions(args []string, getenv func(string) string, out io.Writer) (Options, error) {
-	o := Options{Sink: events.SinkFromEnv(getenv)}
+	o := Options{Sink: events.SinkFromEnv(getenv), Patience: 30 * time.Second}
 	flags := flag.NewFlagSet("trigger", flag.ContinueOnError)
 	flags.SetOutput(io.Discard)
 	o.bind(flags)

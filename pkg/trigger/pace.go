@@ -21,6 +21,8 @@ type Cadence struct {
 	RetryFirst, RetryMost time.Duration
 	// RetryAfterMost bounds what a sink may ask for with Retry-After, NotBeforeMost what a continuation may.
 	RetryAfterMost, NotBeforeMost time.Duration
+	// Waiting is how often a set asks for a place in the fleet besides being called.
+	Waiting time.Duration
 	// Sweep is how often every set is assessed from the cache although nothing has changed.
 	Sweep time.Duration
 	// Grace is how long a set that was let start holds its place in the fleet without being seen to roll.
@@ -34,7 +36,7 @@ func DefaultCadence() Cadence {
 		BlockedFirst: 2 * time.Second, BlockedFactor: 1.5, BlockedMost: time.Minute,
 		RetryFirst: 500 * time.Millisecond, RetryMost: 10 * time.Second,
 		RetryAfterMost: 5 * time.Minute, NotBeforeMost: 5 * time.Minute,
-		Sweep: 5 * time.Minute, Grace: time.Minute,
+		Waiting: time.Minute, Sweep: 5 * time.Minute, Grace: time.Minute,
 	}
 }
 
@@ -58,7 +60,8 @@ type Continuation struct {
 // Record is what the trigger remembers of a set. All of it may be lost at any time: an empty record only means that
 // the set is asked about once too often.
 type Record struct {
-	Set    SetView
+	// Set is shared with the cache, and never written to; that of a set not yet seen is empty.
+	Set    *SetView
 	Assess Assessment
 	// Since is when the set was first seen diverged, OpenSince when first seen open; zero if it is not.
 	Since, OpenSince time.Time

@@ -112,7 +112,7 @@ func TestPendKeepsOneChain(t *testing.T) {
 		"a step may follow at once":    {nil, 3, 3, at(4, 0), at(4, 0)},
 		"waiting chain keeps its time": {nil, 3, 3, at(3, time.Minute), at(3, time.Minute)},
 	} {
-		r := pend(Record{Set: SetView{Seq: x.set}, LastSeq: x.last, Pending: x.had}, x.next, noon, c)
+		r := pend(Record{Set: &SetView{Seq: x.set}, LastSeq: x.last, Pending: x.had}, x.next, noon, c)
 		if r.Pending == nil || r.Pending.Seq != x.want.Seq || !r.Pending.Due.Equal(x.want.Due) {
 			t.Errorf("%s: %+v, want %+v", name, r.Pending, x.want)
 		}
@@ -120,7 +120,7 @@ func TestPendKeepsOneChain(t *testing.T) {
 }
 
 func TestPendDropsAContinuationWhoseStepWasTaken(t *testing.T) {
-	r := pend(Record{Set: SetView{Seq: 5}}, Continuation{Seq: 4, Due: noon}, noon, DefaultCadence())
+	r := pend(Record{Set: &SetView{Seq: 5}}, Continuation{Seq: 4, Due: noon}, noon, DefaultCadence())
 	if r.Pending != nil {
 		t.Errorf("pending %+v", r.Pending)
 	}
@@ -152,6 +152,7 @@ func TestPropertyWhoeverNeedsSomebodyIsPlannedFor(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		now := noon
 		r := Record{
+			Set:     &SetView{},
 			Assess:  Assessment{Pace: rapid.SampledFrom([]Pace{Backoff, Heartbeat}).Draw(t, "pace"), Fingerprint: "f"},
 			Asked:   rapid.SampledFrom([]string{"", "f", "g"}).Draw(t, "asked"),
 			AskedAt: now.Add(-time.Duration(rapid.Int64Range(0, int64(time.Hour)).Draw(t, "ago"))),

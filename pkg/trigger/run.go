@@ -11,7 +11,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"k8s.io/client-go/util/workqueue"
 	"k8s.io/utils/clock"
 
@@ -27,6 +26,7 @@ const (
 
 // Run is the whole process: it returns nil when ctx ends, and otherwise the one line that says why it cannot go on.
 func Run(ctx context.Context, o Options, log *slog.Logger) error {
+	tuneCollector(os.Getenv)
 	health, metrics := &Health{}, NewMetrics()
 	stopServer, err := listen(o.Listen, health, metrics, log)
 	if err != nil {
@@ -57,10 +57,11 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	metrics.ShowSets(t.Records, t.Clock)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
-	if err := store.Start(ctx, o.SyncTimeout, func(key string) { queue.Add(key) }); err != nil {
+	if err := store.Start(ctx, o.SyncTimeout, o.Patience, t.Changed); err != nil {
 		return ignoreStop(ctx, err)
 	}
 	health.Synced()
+	giveBack()
 	log.Info("watching", "sets", len(store.Keys()), "sink", sender.URL(), "namespaces", o.Scope.Namespaces)
 	go failTogether(ctx, store.Failed(), cancel)
 	go newWatchdog(o, store.Mirrors(clients.meta), t).Run(ctx)
@@ -71,7 +72,7 @@ func openCache(ctx context.Context, c clients, scope Scope) (*Cache, error) {
 	if err := Preflight(ctx, c.meta, scope, preflight); err != nil {
 		return nil, err
 	}
-	return NewCache(c.apps, c.meta, scope)
+	return NewCache(c.apps, c.meta, scope), nil
 }
 
 // waitForSink stays alive and unready: a SinkBinding will restart the pod once it has injected the sink.
@@ -171,7 +172,7 @@ func listen(address string, health *Health, metrics *Metrics, log *slog.Logger) 
 	mux.HandleFunc("GET /healthz", serve(health.Alive))
 	mux.HandleFunc("GET /readyz", serve(health.Ready))
 	mux.HandleFunc("POST /dead-letters", deadLetters(metrics, log))
-	mux.Handle("GET /metrics", promhttp.HandlerFor(metrics.Registry, promhttp.HandlerOpts{}))
+	mux.Handle("GET /metrics", metrics.Handler())
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second, ReadTimeout: 15 * time.Second}
 	go func() { _ = server.Serve(listener) }()
 	return func() { _ = server.Close() }, nil

@@ -175,9 +175,39 @@ func TestCG10_MissingRightIsFatalAndSpelledOut(t *testing.T) {
 	}
 }
 
+func TestAnAPIServerThatRefusesForAMomentIsOutlived(t *testing.T) {
+	api, sink := newAPIServer(t), newSinkRecorder(t)
+	api.put("statefulsets", apiSet("etcd", nil))
+	api.put("pods", apiPod("etcd", 0, "a"))
+	o := options(t, api.kubeconfig(t), sink.URL)
+	_, ended := start(t, o)
+	eventually(t, "ready", func() bool { code, _ := ready(o.Listen); return code == http.StatusOK })
+	eventually(t, "the lease is held", func() bool { api.mu.Lock(); defer api.mu.Unlock(); return api.lease != nil })
+	forbid := func(is bool) {
+		api.mu.Lock()
+		defer api.mu.Unlock()
+		for _, right := range []string{"watch pods", "list pods", "watch statefulsets", "list statefulsets", "get leases", "update leases"} {
+			api.forbid[right] = is
+		}
+	}
+	forbid(true)
+	asked := api.count("watch pods") + api.count("list pods")
+	api.CloseClientConnections()
+	eventually(t, "pods are refused", func() bool { return api.count("watch pods")+api.count("list pods") > asked })
+	forbid(false)
+	api.put("pods", apiPod("etcd", 0, "old"))
+	eventually(t, "the sink hears of the pod", func() bool { return slices.Contains(sink.got(), "prod/etcd") })
+	select {
+	case err := <-ended:
+		t.Errorf("ended with %v", err)
+	default:
+	}
+}
+
 func TestRightTakenAwayLaterIsFatalToo(t *testing.T) {
 	api, sink := newAPIServer(t), newSinkRecorder(t)
 	o := options(t, api.kubeconfig(t), sink.URL, "--leader-elect=false")
+	o.Patience = 10 * time.Millisecond
 	_, ended := start(t, o)
 	eventually(t, "ready", func() bool { code, _ := ready(o.Listen); return code == http.StatusOK })
 	api.mu.Lock()

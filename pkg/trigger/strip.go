@@ -1,110 +1,103 @@
 package trigger
 
 import (
+	"fmt"
 	"strings"
 
 	appsv1 "k8s.io/api/apps/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/client-go/tools/cache"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
 )
 
-// stripSet leaves of a set what viewOfSet reads. The template alone would be nine tenths of the cache.
-func stripSet(obj any) (any, error) {
-	set, ok := obj.(*appsv1.StatefulSet)
-	if !ok {
-		return obj, nil
-	}
-	return &appsv1.StatefulSet{
-		ObjectMeta: metav1.ObjectMeta{
-			Namespace: set.Namespace, Name: set.Name, UID: set.UID, ResourceVersion: set.ResourceVersion,
-			Generation: set.Generation, DeletionTimestamp: set.DeletionTimestamp,
-			Labels:        keepPrefixed(set.Labels),
-			Annotations:   keepPrefixed(set.Annotations),
-			ManagedFields: ours(set.ManagedFields),
-		},
-		Spec: appsv1.StatefulSetSpec{
-			Replicas: set.Spec.Replicas, Ordinals: set.Spec.Ordinals, UpdateStrategy: set.Spec.UpdateStrategy,
-			PodManagementPolicy: set.Spec.PodManagementPolicy,
-		},
-		Status: appsv1.StatefulSetStatus{
-			ObservedGeneration: set.Status.ObservedGeneration, CurrentRevision: set.Status.CurrentRevision,
-			UpdateRevision: set.Status.UpdateRevision, ReadyReplicas: set.Status.ReadyReplicas,
-			AvailableReplicas: set.Status.AvailableReplicas,
-		},
-	}, nil
+// named is enough of an object for client-go to tell it and its versions apart. All else is that of an empty one.
+type named struct {
+	metav1.Object
+	namespace, name, version string
 }
 
-// stripPod leaves the name, the revision label and the owner. A pod of no set keeps only what the cache needs.
-func stripPod(obj any) (any, error) {
-	pod, ok := obj.(*metav1.PartialObjectMetadata)
-	if !ok {
-		return obj, nil
+func nameOf(o metav1.Object) named {
+	return named{empty, o.GetNamespace(), o.GetName(), o.GetResourceVersion()}
+}
+
+var empty metav1.Object = &metav1.ObjectMeta{} // read only
+
+// GetNamespace is half of the object's key.
+func (n named) GetNamespace() string { return n.namespace }
+
+// GetName is the other half.
+func (n named) GetName() string { return n.name }
+
+// GetResourceVersion is the object's version.
+func (n named) GetResourceVersion() string { return n.version }
+
+// strippedSet is what is kept of a set: the template alone would be nine tenths of the memory.
+type strippedSet struct {
+	named
+	view SetView
+}
+
+// strippedPod is what is kept of a pod: its place below a set by its name, and what is judged if a set of that name
+// controls it.
+type strippedPod struct {
+	named
+	set   string // key; empty if the name has no ordinal
+	owned bool
+	held  heldPod
+}
+
+func stripSet(obj any) (*strippedSet, error) {
+	switch set := obj.(type) {
+	case *strippedSet:
+		return set, nil
+	case *appsv1.StatefulSet:
+		view := viewOfSet(set)
+		view.shareTexts()
+		return &strippedSet{nameOf(set), view}, nil
 	}
-	kept := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
-		Namespace: pod.Namespace, Name: pod.Name, UID: pod.UID, ResourceVersion: pod.ResourceVersion,
-	}}
-	if _, _, owned := ownerSet(pod); !owned {
+	return nil, fmt.Errorf("a watch of sets brings %T", obj)
+}
+
+func stripPod(obj any) (*strippedPod, error) {
+	switch pod := obj.(type) {
+	case *strippedPod:
+		return pod, nil
+	case *metav1.PartialObjectMetadata:
+		kept := &strippedPod{named: nameOf(pod)}
+		set, ordinal, ok := placeOf(pod.Name)
+		if !ok {
+			return kept, nil
+		}
+		kept.set, kept.held.ordinal = pod.Namespace+"/"+set, ordinal
+		name, uid, owned := ownerSet(pod)
+		if !owned || name != set {
+			return kept, nil
+		}
+		kept.owned = true
+		kept.held.uid, kept.held.owner, kept.held.version = string(pod.UID), uid, pod.ResourceVersion
+		kept.held.revision, kept.held.terminating = pod.Labels[events.PodRevisionLabel], pod.DeletionTimestamp != nil
 		return kept, nil
 	}
-	kept.DeletionTimestamp = pod.DeletionTimestamp
-	kept.OwnerReferences = []metav1.OwnerReference{*metav1.GetControllerOf(pod)}
-	if revision, ok := pod.Labels[events.PodRevisionLabel]; ok {
-		kept.Labels = map[string]string{events.PodRevisionLabel: revision}
-	}
-	return kept, nil
+	return nil, fmt.Errorf("a watch of pods brings %T", obj)
 }
 
-func keepPrefixed(all map[string]string) map[string]string {
-	kept := map[string]string{}
-	for key, value := range all {
-		if strings.HasPrefix(key, events.Prefix) {
-			kept[key] = value
-		}
+// placeOf splits a pod's name into the set's and the ordinal. The set's own name may hold digits and dashes.
+func placeOf(pod string) (set string, ordinal int32, ok bool) {
+	at := strings.LastIndexByte(pod, '-')
+	if at < 0 {
+		return "", 0, false
 	}
-	return kept
+	ordinal, ok = ordinalOf(pod[:at], pod)
+	return pod[:at], ordinal, ok
 }
 
-func setHandler(changed func(key string)) cache.ResourceEventHandler {
-	tell := func(obj any) {
-		if key, err := cache.DeletionHandlingMetaNamespaceKeyFunc(obj); err == nil {
-			changed(key)
-		}
+// shareTexts uses one text for what mostly is the same: at rest, all revisions are, and the phase is a word of ours.
+func (s *SetView) shareTexts() {
+	s.CurrentRevision = same(s.CurrentRevision, s.UpdateRevision)
+	s.ConvergedRevision = same(s.ConvergedRevision, s.UpdateRevision)
+	s.HaltedRevision = same(s.HaltedRevision, s.UpdateRevision)
+	for _, phase := range []string{events.PhaseConverged, events.PhaseRolling, events.PhaseBlocked, events.PhaseHalted, events.PhasePaused} {
+		s.Phase, s.Reason = same(s.Phase, phase), same(s.Reason, phase)
 	}
-	return cache.ResourceEventHandlerFuncs{AddFunc: tell, UpdateFunc: func(_, now any) { tell(now) }, DeleteFunc: tell}
-}
-
-// podHandler tells of pods that came, went, or changed in what is judged. The kubelet's many status updates are none
-// of that.
-func podHandler(changed func(key string)) cache.ResourceEventHandler {
-	tell := func(obj any) {
-		if gone, ok := obj.(cache.DeletedFinalStateUnknown); ok {
-			obj = gone.Obj
-		}
-		if keys, err := indexBySet(obj); err == nil && len(keys) == 1 {
-			changed(keys[0])
-		}
-	}
-	return cache.ResourceEventHandlerFuncs{
-		AddFunc: tell, DeleteFunc: tell,
-		UpdateFunc: func(before, now any) {
-			if podChanged(before, now) {
-				tell(before)
-				tell(now)
-			}
-		},
-	}
-}
-
-func podChanged(before, now any) bool {
-	b, okB := before.(*metav1.PartialObjectMetadata)
-	n, okN := now.(*metav1.PartialObjectMetadata)
-	if !okB || !okN {
-		return true
-	}
-	nameB, uidB, _ := ownerSet(b)
-	nameN, uidN, _ := ownerSet(n)
-	return b.UID != n.UID || nameB != nameN || uidB != uidN || (b.DeletionTimestamp == nil) != (n.DeletionTimestamp == nil) ||
-		b.Labels[events.PodRevisionLabel] != n.Labels[events.PodRevisionLabel]
+	s.Converged = same(s.Converged, s.Release)
 }

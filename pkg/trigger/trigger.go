@@ -14,8 +14,8 @@ import (
 
 // Store is the cache of sets and pods that the trigger looks into.
 type Store interface {
-	// Look returns a managed set and its pods; false if there is no such set, or it is not managed any more.
-	Look(key string) (SetView, []PodView, bool)
+	// Look returns a managed set, to be read only, and its pods; false if there is no such set, or it is not managed any more.
+	Look(key string) (*SetView, []PodView, bool)
 	// Keys lists all managed sets.
 	Keys() []string
 }
@@ -55,23 +55,18 @@ type Trigger struct {
 	mu      sync.Mutex
 	records map[string]Record
 	forced  map[string]bool
-	fleetMu sync.Mutex // held while one set is admitted, so that two never take the last place together
+	board   board
 }
 
 // Look assesses one set and does the one thing that is due: nothing, one request, or one continuation. It then says
 // when to look again. It must not run twice at a time for one key.
 func (t *Trigger) Look(ctx context.Context, key string) {
-	set, pods, ok := t.Store.Look(key)
+	now := t.Clock.Now()
+	before, r, ok := t.see(key, now)
 	if !ok {
-		t.forget(key)
 		return
 	}
-	now := t.Clock.Now()
-	before := t.recall(key)
-	before.Forced = t.takeForce(key) || before.Forced
-	r := observe(before, set, Assess(set, pods), now, t.Cadence)
 	move := plan(r, now, t.Cadence)
-	t.keep(key, r)
 	t.tellChange(before, r)
 	if move.Act == Rest {
 		t.again(key, move.After)
@@ -79,11 +74,12 @@ func (t *Trigger) Look(ctx context.Context, key string) {
 	}
 	r, lockOnly, may := t.admit(key, r, now)
 	if !may {
-		t.again(key, spread(key, t.Cadence.Beat))
+		// Whoever leaves a place calls the next one; this is for what nobody thought of.
+		t.again(key, spread(key, t.Cadence.Waiting))
 		return
 	}
 	r = t.carryOut(ctx, r, move.Act, lockOnly)
-	t.keep(key, r)
+	t.settled(key, r)
 	if next := plan(r, t.Clock.Now(), t.Cadence); next.Act == Rest {
 		t.again(key, next.After)
 	} else {
@@ -110,51 +106,21 @@ func (t *Trigger) Force(key string) {
 	t.Schedule.Add(key)
 }
 
-// admit asks the fleet whether the set may go on. An open set that may not start is asked about all the same, to be
-// locked and no more.
-func (t *Trigger) admit(key string, r Record, now time.Time) (after Record, lockOnly, may bool) {
-	if !needsPlace(contender(r)) {
-		return r, false, true
-	}
-	t.fleetMu.Lock()
-	defer t.fleetMu.Unlock()
-	r.Waiting = mayStart(key, t.fleet(now), t.Limits.MaxRolling, t.Limits.RequireApproval)
-	if r.Waiting == "" {
-		r.LetStart = now
-	}
-	t.keep(key, r)
-	lockOnly = r.Waiting != "" && r.Assess.Open
-	return r, lockOnly, r.Waiting == "" || lockOnly
-}
-
-// fleet is built from the cache and not from the records alone, so that a trigger that has just started does not take
-// the sets it has yet to look at for finished.
-func (t *Trigger) fleet(now time.Time) []Contender {
-	keys := t.Store.Keys()
-	fleet := make([]Contender, 0, len(keys))
-	for _, key := range keys {
-		set, pods, ok := t.Store.Look(key)
-		if !ok {
-			continue
-		}
-		r := t.recall(key)
-		r.Set, r.Assess = set, Assess(set, pods)
-		r.Queued = begin(r.Queued, r.Assess.Diverged, now)
-		fleet = append(fleet, contender(r))
-	}
-	return fleet
-}
-
 func (t *Trigger) again(key string, after time.Duration) {
 	if after > 0 {
 		t.Schedule.AddAfter(key, after)
 	}
 }
 
+var unseen = &SetView{}
+
 func (t *Trigger) recall(key string) Record {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.records[key]
+	if r, known := t.records[key]; known {
+		return r
+	}
+	return Record{Set: unseen}
 }
 
 // takeForce is true once after a Force. One that comes in while a request is under way is kept for the next look.

@@ -1,32 +1,28 @@
 package trigger
 
-import (
-	"strings"
-
-	"k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/client-go/tools/cache"
-)
-
-// versions lists what the informers hold: object to resource version.
-func versions(informers map[string]cache.SharedIndexInformer) map[string]string {
+// heldSets and heldPods list what the cache holds: object to resource version.
+func (c *Cache) heldSets() map[string]string {
 	held := map[string]string{}
-	for _, informer := range informers {
-		for _, obj := range informer.GetIndexer().List() {
-			if object, err := meta.Accessor(obj); err == nil {
-				held[object.GetNamespace()+"/"+object.GetName()] = object.GetResourceVersion()
-			}
-		}
+	for _, stock := range c.stock {
+		stock.setVersions(held)
+	}
+	return held
+}
+
+func (c *Cache) heldPods() map[string]string {
+	held := map[string]string{}
+	for _, stock := range c.stock {
+		stock.podVersions(held)
 	}
 	return held
 }
 
 // setOfPod finds the managed set whose pod this is by the name, since the cache may lack the pod.
 func (c *Cache) setOfPod(pod string) string {
-	at := strings.LastIndex(pod, "-")
-	if at < 0 {
+	key, _, ok := placeOf(pod)
+	if !ok {
 		return ""
 	}
-	key := pod[:at]
 	if _, _, ok := c.Look(key); !ok {
 		return ""
 	}

@@ -49,7 +49,7 @@ type SetView struct {
 
 // PodView is what the trigger knows of a pod: metadata only.
 type PodView struct {
-	Name, UID string
+	UID string
 	// Index is the ordinal minus the set's first ordinal.
 	Index int32
 	// Revision is the pod's own controller-revision-hash label.
@@ -132,23 +132,6 @@ func ownerSet(pod *metav1.PartialObjectMetadata) (name, uid string, ok bool) {
 		return "", "", false
 	}
 	return owner.Name, string(owner.UID), true
-}
-
-// viewOfPod is false for a pod that does not belong to this very set: another's, or one of a deleted set that had the
-// same name, or one whose name has no ordinal.
-func viewOfPod(set SetView, pod *metav1.PartialObjectMetadata) (PodView, bool) {
-	name, uid, owned := ownerSet(pod)
-	if !owned || name != set.Name || uid != set.UID {
-		return PodView{}, false
-	}
-	ordinal, ok := ordinalOf(set.Name, pod.Name)
-	if !ok {
-		return PodView{}, false
-	}
-	return PodView{
-		Name: pod.Name, UID: string(pod.UID), Index: ordinal - set.OrdinalsStart,
-		Revision: pod.Labels[events.PodRevisionLabel], Terminating: pod.DeletionTimestamp != nil,
-	}, true
 }
 
 // ordinalOf reads the number at the end of a pod's name. The set's own name may hold digits and dashes.

@@ -153,9 +153,10 @@ func unmoved(behind, cached map[string]string) map[string]string {
 
 const pageSize = 500
 
-// listLive reads names and versions page by page, metadata only.
+// listLive reads names and versions of what is ours page by page, metadata only.
 func listLive(
 	ctx context.Context, meta metadata.Interface, resource schema.GroupVersionResource, namespaces []string, selector string,
+	ours func(*metav1.PartialObjectMetadata) bool,
 ) (map[string]string, error) {
 	live := map[string]string{}
 	for _, namespace := range namespaces {
@@ -166,6 +167,9 @@ func listLive(
 				return nil, fmt.Errorf("list %s: %w", resource.Resource, err)
 			}
 			for i := range page.Items {
+				if !ours(&page.Items[i]) {
+					continue
+				}
 				live[page.Items[i].Namespace+"/"+page.Items[i].Name] = page.Items[i].ResourceVersion
 			}
 			if options.Continue = page.Continue; options.Continue == "" {
@@ -181,16 +185,24 @@ func (c *Cache) Mirrors(meta metadata.Interface) []Mirror {
 	return []Mirror{{
 		Resource: setsResource.Resource,
 		Live: func(ctx context.Context) (map[string]string, error) {
-			return listLive(ctx, meta, setsResource, c.scope.namespaces(), managedSets)
+			return listLive(ctx, meta, setsResource, c.scope.namespaces(), managedSets, everySet)
 		},
-		Cached: func() map[string]string { return versions(c.sets) },
+		Cached: c.heldSets,
 		SetOf:  func(object string) string { return object },
 	}, {
 		Resource: podsResource.Resource,
 		Live: func(ctx context.Context) (map[string]string, error) {
-			return listLive(ctx, meta, podsResource, c.scope.namespaces(), c.scope.PodSelector)
+			return listLive(ctx, meta, podsResource, c.scope.namespaces(), c.scope.PodSelector, podOfSet)
 		},
-		Cached: func() map[string]string { return versions(c.pods) },
+		Cached: c.heldPods,
 		SetOf:  c.setOfPod,
 	}}
+}
+
+func everySet(*metav1.PartialObjectMetadata) bool { return true }
+
+// podOfSet says whether the cache keeps a pod.
+func podOfSet(pod *metav1.PartialObjectMetadata) bool {
+	kept, err := stripPod(pod)
+	return err == nil && kept.owned
 }

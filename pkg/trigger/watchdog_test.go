@@ -145,11 +145,8 @@ func TestMirrorsCompareTheRealCachesWithTheRealAPI(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	store, err := NewCache(c.apps, c.meta, Scope{Namespaces: []string{"prod"}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := store.Start(t.Context(), 30*time.Second, func(string) {}); err != nil {
+	store := NewCache(c.apps, c.meta, Scope{Namespaces: []string{"prod"}})
+	if err := store.Start(t.Context(), 30*time.Second, 0, func(string) {}); err != nil {
 		t.Fatal(err)
 	}
 	behind := func(m Mirror) map[string]string {

@@ -80,7 +80,7 @@ func (w *world) restart() {
 	w.trigger.Health.Synced()
 	clear(w.due)
 	for key := range w.sets {
-		w.Add(key)
+		w.trigger.Changed(key)
 	}
 }
 
@@ -124,12 +124,13 @@ func (say reply) write(rw http.ResponseWriter, r *http.Request) {
 }
 
 // Look is the cache.
-func (w *world) Look(key string) (SetView, []PodView, bool) {
+func (w *world) Look(key string) (*SetView, []PodView, bool) {
 	s, ok := w.sets[key]
 	if !ok || !s.set.Managed {
-		return SetView{}, nil, false
+		return nil, nil, false
 	}
-	return s.set, slices.Clone(s.pods), true
+	set := s.set // what is remembered must not follow
+	return &set, slices.Clone(s.pods), true
 }
 
 // Keys is the cache's list.
@@ -169,7 +170,7 @@ func (w *world) put(key string, change func(*setState)) {
 	if change != nil {
 		change(s)
 	}
-	w.Add(key)
+	w.trigger.Changed(key)
 }
 
 // newTemplate changes the template of a set to a revision, as a user would.

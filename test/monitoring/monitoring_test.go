@@ -5,6 +5,8 @@ package monitoring
 
 import (
 	"encoding/json"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -73,19 +75,20 @@ func read(t *testing.T) (rules []rule, file []byte) {
 func names(t *testing.T) map[string]bool {
 	t.Helper()
 	m := trigger.NewMetrics()
-	blocked := trigger.Record{Set: trigger.SetView{Namespace: "db", Name: "etcd", Phase: "Blocked", BlockedBy: "CaughtUp"}}
+	blocked := trigger.Record{Set: &trigger.SetView{Namespace: "db", Name: "etcd", Phase: "Blocked", BlockedBy: "CaughtUp"}}
 	m.ShowSets(func() []trigger.Record { return []trigger.Record{blocked} }, clock.RealClock{})
 	m.Sent("dev.etcdroll.rollout.diverged.v1", trigger.Retry, time.Second)
 	m.DeadLetter("dev.etcdroll.rollout.continue.v1")
 	m.Replied("dev.etcdroll.rollout.continue.v1")
 	m.Current("pods", time.Now())
-	families, err := m.Registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := httptest.NewRecorder()
+	m.Handler().ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
 	all := map[string]bool{}
-	for _, family := range families {
-		all[family.GetName()] = true
+	for line := range strings.Lines(w.Body.String()) {
+		if kind, is := strings.CutPrefix(line, "# TYPE "); is {
+			name, _, _ := strings.Cut(kind, " ")
+			all[name] = true
+		}
 	}
 	return all
 }
