@@ -15,7 +15,6 @@ import (
 	"github.com/etcdroll/etcdroll/test/e2e/cluster"
 	"github.com/etcdroll/etcdroll/test/e2e/etcdset"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
-	"github.com/etcdroll/etcdroll/test/e2e/product"
 )
 
 // reader types what the documents say, for one set.
@@ -93,7 +92,7 @@ func (r *reader) has(text string, wants ...string) {
 func TestCommandsOfTheDocuments(t *testing.T) {
 	t.Parallel()
 	r := newReader(newStage(t, etcdset.Options{Native: true}))
-	r.parts()
+	r.parts() // beside a set that is not theirs yet
 	r.migrates()
 	r.looks()
 	r.waits()
@@ -105,17 +104,6 @@ func TestCommandsOfTheDocuments(t *testing.T) {
 			t.Errorf("was not run: %s", name)
 		}
 	}
-}
-
-// parts starts trigger and function beside a set that is not theirs yet.
-func (r *reader) parts() {
-	r.Helper()
-	built, err := programs()
-	must(r.T, err)
-	place, err := product.Install(r.ctx, shared, built, r.namespace, false)
-	must(r.T, err)
-	function := r.part(place.Function())
-	r.part(place.Trigger(function.URL, "--leader-elect=false"))
 }
 
 func (r *reader) migrates() {
@@ -137,12 +125,14 @@ func (r *reader) looks() {
 	r.has(r.types("docs/operations.md", "See what is going on", ""), "etcd", "Converged", "last roll")
 	r.has(r.types("docs/runbooks.md", "Runbooks", "kubectl get statefulset NAME"), "Converged")
 	r.has(r.types(".github/ISSUE_TEMPLATE/problem.md", "", ""), "Converged", "etcd-2")
+	r.has(r.types("docs/pulumi.md", "What a timeout means", "kubectl etcdroll status"), "Converged", "etcd-2")
 	// docs/kubectl.md shows both with their output.
 	r.has(r.shell("kubectl etcdroll explain unsched || test $? -ne 0"), "did you mean Unschedulable?")
 	r.has(r.shell("kubectl etcdroll explain Soaked"), "Soaked (gate)", "It is soft")
 }
 
 func (r *reader) waits() {
+	r.shell("kubectl label statefulset etcd etcdroll.dev/managed-")
 	r.types("README.md", "Use it on your own set", "kubectl label")
 	r.types("docs/gitops.md", "kubectl", "kubectl annotate")
 	r.types("docs/gitops.md", "kubectl", "kubectl etcdroll wait")

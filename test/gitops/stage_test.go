@@ -54,17 +54,23 @@ func newStage(t *testing.T, o etcdset.Options) *stage {
 	return s
 }
 
-// tended starts a trigger and a function and waits until they call the set
-// converged.
-func (s *stage) tended() {
+// parts starts a function and a trigger.
+func (s *stage) parts() (trigger *product.Part) {
 	s.Helper()
 	built, err := programs()
 	must(s.T, err)
 	place, err := product.Install(s.ctx, shared, built, s.namespace, false)
 	must(s.T, err)
 	function := s.part(place.Function())
-	s.part(place.Trigger(function.URL, "--leader-elect=false"))
+	return s.part(place.Trigger(function.URL, "--leader-elect=false"))
+}
+
+// tended is parts, and waits until they call the set converged.
+func (s *stage) tended() (trigger *product.Part) {
+	s.Helper()
+	trigger = s.parts()
 	s.until(rollsWithin, "the set is not marked", observer.View.Settled)
+	return trigger
 }
 
 func (s *stage) part(p *product.Part, err error) *product.Part {
