@@ -11,6 +11,7 @@ LDFLAGS := -s -w -X main.version=$(VERSION) -X main.commit=$(COMMIT)
 TAGS := grpcnotrace
 COMMANDS := $(notdir $(wildcard cmd/*))
 LOCAL := go run -C test/local .
+comma := ,
 
 .PHONY: help
 help: ## Show this list
@@ -26,7 +27,7 @@ demo: ## Roll a real etcd on a real control plane, beside the native rolling upd
 	go run ./test/demo
 
 .PHONY: test
-test: test-unit test-sim test-local test-e2e ## Run every test
+test: test-unit test-sim test-local test-e2e test-scale ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Unit and property tests
@@ -59,6 +60,14 @@ test-local: local-binaries ## The local cluster's own tests, and etcd probes on 
 test-e2e: local-binaries ## Rolls of real etcd on the real control plane
 	go test -timeout 60m $(E2E_FLAGS) ./test/e2e/... ./test/config/...
 	ETCDROLL_E2E_FEATURE_GATES=MaxUnavailableStatefulSet=false go test -timeout 20m $(E2E_FLAGS) ./test/e2e/ -run 'TestSS09|TestSS10'
+
+.PHONY: test-scale
+test-scale: local-binaries ## Two hundred sets: an outage of the API server, five places in the fleet, memory
+	go test -timeout 15m ./test/scale/...
+
+.PHONY: bench-scale
+bench-scale: local-binaries ## What the trigger costs at 100, 1,000 and 10,000 sets (SIZES=100,1000); writes docs/scale.md
+	go run ./test/scale/cmd/scale -sizes $(or $(SIZES),100$(comma)1000$(comma)10000)
 
 .PHONY: abuse
 abuse: ## 100,000 hostile requests at the running function
