@@ -33,6 +33,7 @@ test: test-unit test-sim test-local test-e2e test-scale ## Run every test
 test-unit: ## Unit and property tests
 	go vet ./...
 	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./cmd/... ./test/abuse/ ./test/cases/ ./test/dependencies/ ./test/monitoring/ ./test/waits/
+	go test -C test/kind ./...
 
 .PHONY: test-mutations
 test-mutations: ## Take rules out of the product one by one; a test must fail each time
@@ -68,6 +69,14 @@ test-scale: local-binaries ## Two hundred sets: an outage of the API server, fiv
 .PHONY: bench-scale
 bench-scale: local-binaries ## What the trigger costs at 100, 1,000 and 10,000 sets (SIZES=100,1000); writes docs/scale.md
 	go run ./test/scale/cmd/scale -sizes $(or $(SIZES),100$(comma)1000$(comma)10000)
+
+.PHONY: kind-up kind-e2e kind-down
+kind-up: ## With Docker: a kind cluster with both images (KUBERNETES=newest or oldest)
+	test/kind/kind.sh up $(or $(KUBERNETES),newest)
+kind-e2e: ## With Docker: the first roll with real images, then the end-to-end tests, on that cluster
+	test/kind/kind.sh e2e $(E2E_FLAGS)
+kind-down: ## With Docker: remove the kind cluster
+	test/kind/kind.sh down
 
 .PHONY: abuse
 abuse: ## 100,000 hostile requests at the running function

@@ -68,10 +68,21 @@ func build(name, version, commit string, created time.Time, out string, programs
 	if err := os.RemoveAll(out); err != nil {
 		return v1.Hash{}, err
 	}
-	if _, err := layout.Write(out, mutate.AppendManifests(empty.Index, mutate.IndexAddendum{Add: index})); err != nil {
+	if _, err := layout.Write(out, mutate.AppendManifests(empty.Index, mutate.IndexAddendum{
+		Add: index, Descriptor: v1.Descriptor{Annotations: names(name, version)},
+	})); err != nil {
 		return v1.Hash{}, fmt.Errorf("write %s: %w", out, err)
 	}
 	return index.Digest()
+}
+
+// names are what the image is called once it is loaded from the layout:
+// containerd reads the first, skopeo and podman the second.
+func names(name, version string) map[string]string {
+	return map[string]string{
+		"io.containerd.image.name":          "docker.io/etcdroll/" + name + ":" + version,
+		"org.opencontainers.image.ref.name": version,
+	}
 }
 
 func imageOf(name, version, commit string, created time.Time, p v1.Platform, file string) (v1.Image, error) {

@@ -56,6 +56,9 @@ func TestLayoutHoldsBothPlatformsAndRunsAsNobody(t *testing.T) {
 	if err != nil || len(manifest.Manifests) != 1 {
 		t.Fatalf("%v, %v", manifest, err)
 	}
+	if got := manifest.Manifests[0].Annotations["io.containerd.image.name"]; got != "docker.io/etcdroll/trigger:v1" {
+		t.Errorf("containerd would call it %q", got)
+	}
 	index, err := top.ImageIndex(manifest.Manifests[0].Digest)
 	if err != nil {
 		t.Fatal(err)
