@@ -20,7 +20,7 @@ for platform in ${*:-$all}; do
   bin=kubectl-etcdroll
   [ "${platform%_*}" = windows ] && bin=$bin.exe
   stage=$(mktemp -d)
-  GOOS=${platform%_*} GOARCH=${platform#*_} CGO_ENABLED=0 go build -C "$root" -trimpath -buildvcs=false \
+  GOOS=${platform%_*} GOARCH=${platform#*_} CGO_ENABLED=0 go build -C "$root" -trimpath -buildvcs=false -tags grpcnotrace \
     -ldflags "-s -w -X main.version=$version -X main.commit=$commit" -o "$stage/$bin" ./cmd/kubectl-etcdroll
   install -m 755 "$root/deploy/krew/kubectl_complete-etcdroll" "$stage/"
   install -m 644 "$root/LICENSE" "$stage/"

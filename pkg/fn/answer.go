@@ -74,8 +74,7 @@ func (v *Visit) status() int {
 	return http.StatusOK
 }
 
-// answer says what a caller hears: at most one event, the continuation before
-// the fact.
+// answer says what a caller hears: at most one event.
 func (v *Visit) answer(ask roll.Ask, wantsReply bool, at time.Time, parent *event.Event) Answer {
 	a := Answer{Status: v.status()}
 	switch {
@@ -84,14 +83,24 @@ func (v *Visit) answer(ask roll.Ask, wantsReply bool, at time.Time, parent *even
 	case a.Status == http.StatusForbidden:
 		a.Text = v.Decision.Message
 	case wantsReply:
-		if a.Event = v.continuation(ask, at, parent); a.Event == nil {
-			a.Event = v.factEvent(at, parent)
-		}
+		a.Event = v.next(ask, at, parent)
 	}
 	if a.Event != nil {
 		a.Status = http.StatusOK
 	}
 	return a
+}
+
+// next is the event that comes of a visit, the continuation before the fact;
+// nil if none does.
+func (v *Visit) next(ask roll.Ask, at time.Time, parent *event.Event) *event.Event {
+	if v.Err != nil {
+		return nil
+	}
+	if e := v.continuation(ask, at, parent); e != nil {
+		return e
+	}
+	return v.factEvent(at, parent)
 }
 
 func (v *Visit) factEvent(at time.Time, parent *event.Event) *event.Event {

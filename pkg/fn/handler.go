@@ -38,6 +38,7 @@ type Handler struct {
 	Log        *slog.Logger
 	Instance   string          // who reports, in Events
 	Stopping   <-chan struct{} // closed when the process shall end; nil never
+	Spans      events.Spans    // told of each event that was taken; nil tells nobody
 }
 
 // Namespaces are those in which the function acts. The zero value allows none.
@@ -74,7 +75,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	a := v.answer(ask, h.Sink == nil && wantsReply(r.Header), h.Clock(), parent)
 	a.write(after, w)
-	logVisit(h.Log, request, v, a.Status, h.Clock().Sub(start))
+	end := h.Clock()
+	logVisit(h.Log, request, v, a.Status, end.Sub(start))
+	if h.Spans != nil {
+		h.Spans.Tell(v.span(request, parent, v.next(ask, end, parent), start, end))
+	}
 }
 
 // read takes of the request what is believed, or says how it is refused. An

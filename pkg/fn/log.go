@@ -6,9 +6,30 @@ import (
 	"strings"
 	"time"
 
+	"github.com/cloudevents/sdk-go/v2/event"
+
 	"github.com/etcdroll/etcdroll/pkg/events"
 	"github.com/etcdroll/etcdroll/pkg/fn/roll"
 )
+
+// span tells a tracing backend what the line of the log tells people. next is
+// the event that came of the visit, if any.
+func (v *Visit) span(r events.Request, parent, next *event.Event, start, end time.Time) events.Span {
+	s := events.Span{
+		Name: "visit", Parent: events.TraceOf(parent), Own: events.TraceOf(next), Start: start, End: end,
+		Attrs: []slog.Attr{slog.String("set", r.Target.String()), slog.String("event", r.Kind.String())},
+	}
+	if v.Sight != nil {
+		s.Attrs = append(s.Attrs, decisionAttrs(v)...)
+	}
+	switch {
+	case v.Err != nil:
+		s.Failure = oneLine(v.Err.Error(), 300)
+	case v.Outcome.CallErr != nil:
+		s.Failure = oneLine(v.Outcome.CallErr.Error(), 300)
+	}
+	return s
+}
 
 // logVisit writes the one line of an invocation. Whatever came from outside
 // is on one line and bounded; credentials are in none of it.

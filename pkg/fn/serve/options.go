@@ -123,5 +123,8 @@ func namespaces(list string) (fn.Namespaces, error) {
 			n.Named[name] = true
 		}
 	}
+	if !n.All && len(n.Named) == 0 {
+		return fn.Namespaces{}, fmt.Errorf("--namespaces %q names none: write names separated by commas, or * for all", list)
+	}
 	return n, nil
 }

@@ -27,6 +27,7 @@ import (
 	"github.com/etcdroll/etcdroll/pkg/fn/apiserver"
 	"github.com/etcdroll/etcdroll/pkg/guard"
 	"github.com/etcdroll/etcdroll/pkg/guard/etcdprobe"
+	"github.com/etcdroll/etcdroll/pkg/otlp"
 )
 
 const (
@@ -34,6 +35,7 @@ const (
 	reachEvery   = time.Second
 	quietTime    = 2 * time.Second // without a request before the listener closes
 	shutdownTime = 7 * time.Second // for requests under way after that
+	spansTime    = 2 * time.Second // for the last spans after that
 	maxHeader    = 16 << 10
 
 	// The heap is small and mostly garbage after each step; memory counts for
@@ -84,10 +86,18 @@ func run(ctx context.Context, o Options, log *slog.Logger, checkpoint fn.Checkpo
 	if err != nil {
 		return err
 	}
+	spans, err := otlp.New(ctx, o.Getenv, "roll-fn", Version, log)
+	if err != nil {
+		return err
+	}
+	defer closeSpans(spans, log)
 	stopping := make(chan struct{})
 	handler, err := newHandler(o, api, log, checkpoint, stopping)
 	if err != nil {
 		return err
+	}
+	if spans != nil {
+		handler.Spans = spans
 	}
 	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
@@ -111,6 +121,16 @@ func run(ctx context.Context, o Options, log *slog.Logger, checkpoint fn.Checkpo
 	case <-ctx.Done():
 	}
 	return drain(server, drainer, stopping, log)
+}
+
+// closeSpans sends the last spans; a process that scales to zero would lose
+// those of every roll's end.
+func closeSpans(spans *otlp.Exporter, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), spansTime)
+	defer cancel()
+	if err := spans.Close(ctx); err != nil {
+		log.Warn("last traces not sent", "error", err.Error())
+	}
 }
 
 // drain ends the polling of requests under way, waits until no new ones come

@@ -23,6 +23,7 @@ type Place struct {
 	Cluster   *cluster.Cluster
 	Programs  Programs
 	Namespace string
+	Env       []string // NAME=value, for every part that is started
 
 	trigger, function string // kubeconfigs
 }

@@ -19,13 +19,13 @@ func (p *Place) Chaos(checkpoint, every string) (*Part, error) {
 }
 
 func (p *Place) run(program string, env ...string) (*Part, error) {
-	return newPart("roll-fn", program, p.logs(), append(env, "ETCDROLL_NAMESPACES="+p.Namespace),
+	return newPart("roll-fn", program, p.logs(), append(append(env, p.Env...), "ETCDROLL_NAMESPACES="+p.Namespace),
 		"--kubeconfig="+p.function, "--log-level=debug")
 }
 
 // Trigger starts a trigger that posts to the sink.
 func (p *Place) Trigger(sink string, args ...string) (*Part, error) {
-	return newPart("trigger", p.Programs.Trigger, p.logs(), nil, append([]string{
+	return newPart("trigger", p.Programs.Trigger, p.logs(), p.Env, append([]string{
 		"--kubeconfig=" + p.trigger, "--namespaces=" + p.Namespace, "--sink=" + sink,
 		"--lease-namespace=" + p.Namespace, "--log-level=debug"}, args...)...)
 }
