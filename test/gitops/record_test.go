@@ -70,6 +70,8 @@ func TestRecordedStates(t *testing.T) {
 	t.Run("unmanaged", func(t *testing.T) {
 		t.Parallel()
 		s := newStage(t, etcdset.Options{Native: true})
+		// The counters in status come later than what the pods say.
+		s.until(formsWithin, "the controller has not counted", func(observer.View) bool { return s.live().Status.ReadyReplicas == 3 })
 		s.keep("unmanaged-idle")
 		must(t, s.set.Edit(s.ctx, etcdset.ToImage("registry.local/etcd:broken")))
 		s.until(rollsWithin, "the native rolling update has not begun", func(v observer.View) bool {
