@@ -146,6 +146,11 @@ sbom: build ## CycloneDX lists of what is in each command, in dist/
 	@mkdir -p dist
 	for c in $(COMMANDS); do $(TOOL) cyclonedx-gomod bin -json -licenses=false -output dist/$$c.cdx.json bin/$$c; done
 
+.PHONY: release
+release: ## Archives, images, manifests, SBOMs and checksums in dist/release (VERSION=v1.2.3)
+	rm -rf dist/release
+	deploy/release.sh $(VERSION) dist/release
+
 .PHONY: dependencies
 dependencies: ## Write docs/dependencies: the modules and licences in each command
 	go test ./test/dependencies/ -run TestWhatIsInEachCommandIsListed -count=1 -args -update

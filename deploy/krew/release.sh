@@ -10,13 +10,14 @@ root=$(cd "$(dirname "$0")/../.." && pwd)
 manifest=$root/deploy/krew/etcdroll.yaml
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
-all=$(grep -o '@SHA256_[a-z0-9_]*@' "$manifest" | sed 's/@SHA256_//; s/@//')
 commit=$(git -C "$root" rev-parse HEAD 2>/dev/null || echo unknown)
 time=$(git -C "$root" log -1 --format=%ct 2>/dev/null || echo 0)
 
 cp "$manifest" "$out/etcdroll.yaml"
 sed -i "s/@VERSION@/$version/g" "$out/etcdroll.yaml"
-for platform in ${*:-$all}; do
+platforms=("$@")
+[ $# -gt 0 ] || mapfile -t platforms < <(grep -o '@SHA256_[a-z0-9_]*@' "$manifest" | sed 's/@SHA256_//; s/@//')
+for platform in "${platforms[@]}"; do
   bin=kubectl-etcdroll
   [ "${platform%_*}" = windows ] && bin=$bin.exe
   stage=$(mktemp -d)
