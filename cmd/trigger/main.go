@@ -2,17 +2,23 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"strings"
+	"time"
 
 	"k8s.io/klog/v2"
 	"knative.dev/pkg/signals"
 
+	"github.com/etcdroll/etcdroll/pkg/otlp"
 	"github.com/etcdroll/etcdroll/pkg/trigger"
 )
+
+// Set by the linker.
+var version, commit = "dev", "unknown"
 
 func main() {
 	os.Exit(run())
@@ -26,13 +32,33 @@ func run() int {
 	if err != nil {
 		return fail(err, 2)
 	}
+	options.Version = version + " " + commit
 	log := slog.New(slog.NewJSONHandler(os.Stderr, &slog.HandlerOptions{Level: options.LogLevel}))
 	// The Kubernetes libraries log through klog; one stream, one format.
 	klog.SetSlogLogger(log.With("from", "client-go"))
-	if err := trigger.Run(signals.NewContext(), options, log); err != nil {
+	ctx := signals.NewContext()
+	spans, err := otlp.New(ctx, os.Getenv, "trigger", options.Version, log)
+	if err != nil {
+		return fail(err, 2)
+	}
+	if spans != nil {
+		options.Spans = spans
+	}
+	err = trigger.Run(ctx, options, log)
+	closeSpans(spans, log)
+	if err != nil {
 		return fail(err, 1)
 	}
 	return 0
+}
+
+// closeSpans sends the last spans.
+func closeSpans(spans *otlp.Exporter, log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
+	defer cancel()
+	if err := spans.Close(ctx); err != nil {
+		log.Warn("last traces not sent", "error", err.Error())
+	}
 }
 
 // fail writes one line, whatever the error holds.

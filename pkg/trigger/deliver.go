@@ -21,6 +21,9 @@ func (t *Trigger) carryOut(ctx context.Context, r Record, act Act, lockOnly bool
 	t.Metrics.Sent(e.Type(), outcome, now.Sub(start))
 	t.Health.Posted(r.Set.Key(), sinkWorks(answer, err), now)
 	t.tellOutcome(r, e, outcome, answer, err)
+	if t.Spans != nil {
+		t.Spans.Tell(spanOf(r, act, e, outcome, detailOf(outcome, answer, err), start, now))
+	}
 	r = settle(r, act, outcome, answer.RetryAfter, now, t.Cadence)
 	if answer.Reply != nil {
 		r = t.takeReply(r, *answer.Reply, lockOnly, now)
@@ -30,6 +33,30 @@ func (t *Trigger) carryOut(ctx context.Context, r Record, act Act, lockOnly bool
 		r.LetStart = time.Time{}
 	}
 	return r
+}
+
+// spanOf is what a tracing backend shows of one POST: the root of a chain for an event of our own, and a hop of the
+// chain for one that is carried on.
+func spanOf(r Record, act Act, e event.Event, o Outcome, failure string, start, end time.Time) events.Span {
+	s := events.Span{
+		Name: "ask", Own: events.TraceOf(&e), Start: start, End: end, Failure: failure,
+		Attrs: []slog.Attr{
+			slog.String("set", r.Set.Key()), slog.String("target", r.Set.UpdateRevision), slog.String("phase", r.Set.Phase),
+			slog.String("event", e.Type()), slog.String("reason", r.Assess.Reason), slog.String("outcome", o.String()),
+		},
+	}
+	if act == Deliver {
+		s.Name, s.Parent, s.Own = "carry", events.TraceOf(&e), events.Trace{}
+	}
+	return s
+}
+
+// detailOf is empty for an event that was taken.
+func detailOf(o Outcome, answer events.Answer, err error) string {
+	if o != Retry && o != Refused {
+		return ""
+	}
+	return detail(answer, err)
 }
 
 func (t *Trigger) build(r Record, act Act) event.Event {

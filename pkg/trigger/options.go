@@ -33,6 +33,9 @@ type Options struct {
 	// Patience is how long a right may be refused that we once had. An API server that has just started refuses everybody
 	// until it has read its rules.
 	Patience time.Duration
+	// Version is what the process says it is; Spans is told of each event sent, nil tells nobody.
+	Version string
+	Spans   events.Spans
 }
 
 // ErrHelp says that help was asked for and has been written.

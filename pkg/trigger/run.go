@@ -52,7 +52,7 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	defer queue.ShutDown()
 	t := &Trigger{
 		Store: store, Schedule: queue, Sink: sender, Clock: clock.RealClock{}, Cadence: DefaultCadence(), Limits: o.Limits,
-		Health: health, Metrics: metrics, Log: log,
+		Health: health, Metrics: metrics, Log: log, Spans: o.Spans,
 	}
 	metrics.ShowSets(t.Records, t.Clock)
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -62,7 +62,7 @@ func Run(ctx context.Context, o Options, log *slog.Logger) error {
 	}
 	health.Synced()
 	giveBack()
-	log.Info("watching", "sets", len(store.Keys()), "sink", sender.URL(), "namespaces", o.Scope.Namespaces)
+	log.Info("watching", "version", o.Version, "sets", len(store.Keys()), "sink", sender.URL(), "namespaces", o.Scope.Namespaces)
 	go failTogether(ctx, store.Failed(), cancel)
 	go newWatchdog(o, store.Mirrors(clients.meta), t).Run(ctx)
 	return t.serve(ctx, o, clients, queue)

@@ -51,6 +51,7 @@ type Trigger struct {
 	Health   *Health
 	Metrics  *Metrics
 	Log      *slog.Logger
+	Spans    events.Spans // told of each event that was sent; nil tells nobody
 
 	mu      sync.Mutex
 	records map[string]Record
