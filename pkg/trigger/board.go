@@ -87,17 +87,20 @@ func (b *board) next(limits Limits) (keys []string) {
 	}
 	var waiting []Contender
 	for _, c := range b.unfinished {
-		if c.Wave == wave && needsPlace(c) && !c.Standing && (c.Approved || !limits.RequireApproval) {
+		if c.Wave == wave && needsPlace(c) && (c.Approved || !limits.RequireApproval) {
 			waiting = append(waiting, c)
 		}
 	}
 	slices.SortFunc(waiting, inOrder)
-	if limits.MaxRolling > 0 {
-		waiting = waiting[:max(0, min(len(waiting), limits.MaxRolling-taken))]
-	}
 	for _, c := range waiting {
+		if limits.MaxRolling > 0 && taken >= limits.MaxRolling {
+			break
+		}
 		if c.Waits {
 			keys = append(keys, c.Key)
+		}
+		if !c.Standing {
+			taken++ // it goes ahead of those that follow
 		}
 	}
 	return keys

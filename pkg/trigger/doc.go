@@ -26,6 +26,7 @@
 //
 // Active 5 s and on change; blocked, and halted but mended, 2 s, growing by half to 60 s, from the start again on
 // change; halted and paused on change only; continuations at their notbefore, which counts as the heartbeat;
+// a set that waits for its turn in the fleet is called when a place is free, and asks every minute besides;
 // unacknowledged 0.5 s doubling to 10 s or as Retry-After says; refused like blocked; sweep 5 min. An active set about
 // which the function itself has said four times that there is nothing to do is asked about ever more slowly.
 //

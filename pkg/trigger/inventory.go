@@ -106,6 +106,11 @@ func (i *inventory) putPod(pod *strippedPod) bool {
 	}
 	i.mu.Lock()
 	defer i.mu.Unlock()
+	return i.hold(pod)
+}
+
+// hold puts a pod below its set. The caller has locked the inventory.
+func (i *inventory) hold(pod *strippedPod) bool {
 	e := i.entry(pod.set)
 	held := e.share(pod.held)
 	at := e.find(held.ordinal)
@@ -135,16 +140,17 @@ func (i *inventory) dropPod(pod *strippedPod) bool {
 	return true
 }
 
-// replacePods makes the list all there is, and names the sets whose pods this changed.
+// replacePods makes the list all there is, and names the sets whose pods this changed. Nobody may look meanwhile: a set
+// without its pods has nothing to disrupt, and would need no place in the fleet.
 func (i *inventory) replacePods(list []*strippedPod) (changed []string) {
+	i.mu.Lock()
+	defer i.mu.Unlock()
 	before := i.takePods()
 	for _, pod := range list {
 		if pod.owned {
-			i.putPod(pod)
+			i.hold(pod)
 		}
 	}
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	for key, e := range i.entries {
 		if !samePods(before[key], e.pods) {
 			changed = append(changed, key)
@@ -155,8 +161,6 @@ func (i *inventory) replacePods(list []*strippedPod) (changed []string) {
 }
 
 func (i *inventory) takePods() map[string][]heldPod {
-	i.mu.Lock()
-	defer i.mu.Unlock()
 	taken := map[string][]heldPod{}
 	for key, e := range i.entries {
 		if len(e.pods) > 0 {
