@@ -20,6 +20,7 @@ import (
 // and an environment without an account.
 type engine struct {
 	root string // of the checkout
+	path string // directory with its programs
 	env  []string
 }
 
@@ -34,12 +35,9 @@ var built = sync.OnceValues(func() (*engine, error) {
 	if err := os.MkdirAll(path, 0o755); err != nil {
 		return nil, err
 	}
-	for _, name := range []string{"pulumi", "pulumi-resource-kubernetes", "pulumi-language-yaml"} {
-		program, err := output(ctx, filepath.Join(root, "test", "pulumi", "build"), "go", "run", ".", name)
-		if err != nil {
-			return nil, err
-		}
-		if err := os.Symlink(program, filepath.Join(path, name)); err != nil {
+	e := &engine{root: root, path: path}
+	for _, name := range []string{"pulumi", "pulumi-resource-kubernetes"} {
+		if err := e.add(ctx, name); err != nil {
 			return nil, err
 		}
 	}
@@ -48,14 +46,24 @@ var built = sync.OnceValues(func() (*engine, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &engine{root: root, env: []string{
+	e.env = []string{
 		"PATH=" + path + string(os.PathListSeparator) + os.Getenv("PATH"),
 		"KUBECONFIG=" + shared.Kubeconfig,
 		"PULUMI_KUBERNETES_SCHEMA=" + filepath.Join(module, "cmd", "pulumi-resource-kubernetes", "schema.json"),
 		"PULUMI_CONFIG_PASSPHRASE=none", "PULUMI_SKIP_UPDATE_CHECK=true", "PULUMI_DISABLE_AUTOMATIC_PLUGIN_ACQUISITION=true",
 		"PULUMI_HOME=" + filepath.Join(shared.Dir, "pulumi-home"),
-	}}, nil
+	}
+	return e, nil
 })
+
+// add puts a program on the PATH.
+func (e *engine) add(ctx context.Context, name string) error {
+	program, err := output(ctx, filepath.Join(e.root, "test", "pulumi", "build"), "go", "run", ".", name)
+	if err != nil {
+		return err
+	}
+	return os.Symlink(program, filepath.Join(e.path, name))
+}
 
 func output(ctx context.Context, dir, name string, args ...string) (string, error) {
 	cmd := exec.CommandContext(ctx, name, args...)

@@ -18,6 +18,7 @@ import (
 // the README's wait expression.
 func TestPU02_PU03_AProgramInYAMLWaitsForConvergence(t *testing.T) {
 	w := newWorld(t)
+	must(t, w.engine.add(w.ctx, "pulumi-language-yaml"))
 	w.engine.start(t, w.inYAML("one"), "pulumi", "stack", "init", "dev").passed(noopWithin)
 	first := w.up()
 	w.watch()

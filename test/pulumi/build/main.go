@@ -20,8 +20,7 @@ const (
 	providerVersion = "4.24.1-0.20260115033456"
 )
 
-// programs lists what is built, the provider last but one: programs in code need
-// no language host of ours.
+// programs is what is built, in this order.
 var programs = []binaries.Binary{
 	{Name: "pulumi", Module: "cli", Package: "github.com/pulumi/pulumi/pkg/v3/cmd/pulumi",
 		LDFlags: stripped + " -X github.com/pulumi/pulumi/sdk/v3/go/common/version.Version=v3.274.1"},
