@@ -19,7 +19,7 @@ func NewDiverged(t Target, d Diverged, at time.Time) event.Event {
 		d.Fingerprint, strconv.FormatInt(d.Beat, 10), strconv.FormatInt(d.Seq, 10), d.Reason))
 	setSequence(&e, d.Seq)
 	setData(&e, d)
-	setTrace(&e, rootTrace(e.ID()))
+	setTrace(&e, rootTrace(fingerprint(t.Subject(), d.UID, d.TargetRevision), e.ID()))
 	return e
 }
 
@@ -42,7 +42,7 @@ func NewResume(t Target, haltID string, at time.Time) event.Event {
 	e := newEvent(TypeResume, SourcePerson, t, at)
 	e.SetID(fingerprint(TypeResume, t.Subject(), haltID, at.UTC().Format(time.RFC3339Nano)))
 	setData(&e, Resume{HaltID: haltID})
-	setTrace(&e, rootTrace(e.ID()))
+	setTrace(&e, rootTrace(e.ID(), e.ID()))
 	return e
 }
 

@@ -33,20 +33,21 @@ func traceOf(e event.Event) Trace {
 	return t
 }
 
-// rootTrace starts a trace. Trace and span ids are derived from the event's id, so that a repeated event stays in the
-// trace it started.
-func rootTrace(id string) Trace {
-	return Trace{Parent: "00-" + fingerprint("trace", id) + "-" + fingerprint("span", id)[:16] + "-01"}
+// rootTrace begins in the trace of what the event is about: every question about one roll of a set to one revision is
+// in the same trace, whichever of them a step came of. The span's id is derived from the event's, so that a repeated
+// event stays where it was.
+func rootTrace(about, id string) Trace {
+	return Trace{Parent: "00-" + fingerprint("trace", about) + "-" + fingerprint("span", id)[:16] + "-01"}
 }
 
 // childTrace goes on from the event being answered, or starts a trace if that one has none.
 func childTrace(id string, parent *event.Event) Trace {
 	if parent == nil || parent.Context == nil {
-		return rootTrace(id)
+		return rootTrace(id, id)
 	}
 	from := traceOf(*parent)
 	if from.Parent == "" {
-		return rootTrace(id)
+		return rootTrace(id, id)
 	}
 	version, flags := from.Parent[:36], from.Parent[52:]
 	return Trace{Parent: version + fingerprint("span", id)[:16] + flags, State: from.State}
