@@ -26,6 +26,10 @@ build: ## Build every command into bin/
 demo: ## Roll a real etcd on a real control plane, beside the native rolling update
 	go run ./test/demo
 
+.PHONY: pictures
+pictures: ## The demo's rolls as pictures, in docs/pictures
+	go run ./test/demo --plain --pictures docs/pictures
+
 .PHONY: test
 test: test-unit test-sim test-local test-e2e test-scale ## Run every test
 

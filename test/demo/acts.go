@@ -24,6 +24,9 @@ func (s *scene) guided(ctx context.Context) (result, error) {
 	if err := a.observer.Until(ctx, formsWithin, "the set was not taken in charge", observer.View.Settled); err != nil {
 		return result{}, err
 	}
+	if s.pictures != "" {
+		defer s.takeLiveView(ctx, a)()
+	}
 	return s.roll(ctx, a, follow(function.Log()), observer.View.Settled)
 }
 

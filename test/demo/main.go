@@ -22,6 +22,7 @@ type options struct {
 	rate     int
 	keep     bool
 	plain    bool
+	pictures string
 }
 
 func parse(args []string) (options, error) {
@@ -34,6 +35,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.rate, "rate", 200, "puts per second meanwhile")
 	flags.BoolVar(&o.keep, "keep", false, "leave everything running at the end, until interrupted")
 	flags.BoolVar(&o.plain, "plain", false, "print lines instead of redrawing the screen")
+	flags.StringVar(&o.pictures, "pictures", "", "write pictures of both rolls and of the live view to this directory")
 	err := flags.Parse(args)
 	if err == nil && flags.NArg() > 0 {
 		err = fmt.Errorf("unexpected argument %q", flags.Arg(0))
@@ -84,6 +86,11 @@ func play(ctx context.Context, o options) error {
 		return fmt.Errorf("the native roll: %w", err)
 	}
 	compare(scene.screen, guided, native)
+	if o.pictures != "" {
+		if err := scene.paint(guided, native); err != nil {
+			return err
+		}
+	}
 	broken := guided.broken()
 	for _, promise := range broken {
 		scene.screen.line("BROKEN: %s", promise)

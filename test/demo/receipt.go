@@ -17,6 +17,7 @@ type result struct {
 	observer.Report
 	name, leader string
 	tally        writer.Tally
+	samples      []writer.Sample
 }
 
 // print shows the receipt of the guided roll.

@@ -20,6 +20,7 @@ type scene struct {
 	cluster  *cluster.Cluster
 	programs product.Programs
 	endings  []func()
+	live     []string // the live view in mid-roll, once it was taken
 }
 
 const (
@@ -139,9 +140,9 @@ func (a *actors) finish(ctx context.Context, from observer.Mark, began time.Time
 	if err != nil {
 		return result{}, err
 	}
-	tally := a.writer.Tally(began)
+	tally, samples := a.writer.Tally(began), a.writer.Samples(began)
 	if err := a.writer.Stop(ctx); err != nil {
 		return result{}, fmt.Errorf("writer: %w", err)
 	}
-	return result{name: a.name, Report: report, tally: tally}, nil
+	return result{name: a.name, Report: report, tally: tally, samples: samples}, nil
 }

@@ -36,6 +36,15 @@ type Writer struct {
 	gaps     []Gap
 	failures []Failure
 	slowest  time.Duration
+	samples  []Sample
+}
+
+// Sample is one write: when it was sent, and how long until it was
+// acknowledged or given up.
+type Sample struct {
+	At     time.Time
+	Took   time.Duration
+	Failed bool
 }
 
 // Gap is a time in which no write was acknowledged.
@@ -92,6 +101,7 @@ func (w *Writer) put(n int) {
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
+	w.samples = append(w.samples, Sample{At: began, Took: now.Sub(began), Failed: err != nil})
 	if err != nil {
 		w.failures = append(w.failures, Failure{At: began, Err: err})
 		return
@@ -137,6 +147,13 @@ func (w *Writer) Tally(from time.Time) Tally {
 		}
 	}
 	return t
+}
+
+// Samples are all writes sent since from that have come to an end.
+func (w *Writer) Samples(from time.Time) []Sample {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(w.samples), func(s Sample) bool { return s.At.Before(from) })
 }
 
 // Stop ends writing, waits for what is under way, and reads everything back: it
