@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/retry"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
 )
@@ -21,7 +22,6 @@ func (f *Fleet) Change(ctx context.Context, name, version string) (time.Time, er
 		return began, err
 	}
 	return began, f.Observe(ctx, name, func(set *appsv1.StatefulSet) {
-		set.Status.ObservedGeneration = set.Generation
 		set.Status.UpdateRevision = Revision(name, version)
 	})
 }
@@ -35,17 +35,23 @@ func (f *Fleet) Lift(ctx context.Context, name string) error {
 	return f.patch(ctx, name, map[string]any{"metadata": map[string]any{"annotations": gone}}, owner)
 }
 
-// Observe writes a set's status as the controller does.
+// Observe has the controller notice what is new in a set, and say so in its
+// status; change, if there is one, adds to it.
 func (f *Fleet) Observe(ctx context.Context, name string, change func(*appsv1.StatefulSet)) error {
-	set, err := f.Set(ctx, name)
-	if err != nil {
-		return err
-	}
-	change(set)
-	if _, err := f.client.AppsV1().StatefulSets(f.Namespace).UpdateStatus(ctx, set, metav1.UpdateOptions{FieldManager: controller}); err != nil {
-		return fmt.Errorf("write the set's status: %w", err)
-	}
-	return nil
+	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		set, err := f.Set(ctx, name)
+		if err != nil {
+			return err
+		}
+		set.Status.ObservedGeneration = set.Generation
+		if change != nil {
+			change(set)
+		}
+		if _, err := f.client.AppsV1().StatefulSets(f.Namespace).UpdateStatus(ctx, set, metav1.UpdateOptions{FieldManager: controller}); err != nil {
+			return fmt.Errorf("write the set's status: %w", err)
+		}
+		return nil
+	})
 }
 
 // Replace deletes a pod and makes its successor at the version of the set's

@@ -31,8 +31,8 @@ var (
 // pod is back.
 const Away = time.Second
 
-// replaced is how long a pod is given at first.
-const replaced = 100 * time.Millisecond
+// soon is how long a new pod is given at first, and the controller to notice.
+const soon = 100 * time.Millisecond
 
 // record is what the trigger reads of the real record.
 type record struct {
@@ -63,8 +63,10 @@ func (s *Function) step(ctx context.Context, ask events.Request) (answer, error)
 		return nothing, nil
 	case set.Annotations[events.AnnotationHaltedRevision] != "", events.IsPaused(set.Annotations):
 		return nothing, nil
-	case set.Annotations[events.AnnotationPhase] == events.PhaseBlocked, set.Generation != set.Status.ObservedGeneration:
+	case set.Annotations[events.AnnotationPhase] == events.PhaseBlocked:
 		return waiting, nil
+	case set.Generation != set.Status.ObservedGeneration:
+		return answer{goesOn: ask.Kind == events.KindContinue, seq: r.Seq, after: soon, status: waiting.status}, nil
 	}
 	pods, err := s.fleet.Revisions(ctx, set.Name)
 	if err != nil {
@@ -96,7 +98,7 @@ func (s *Function) take(ctx context.Context, set *appsv1.StatefulSet, r record, 
 		a, err := s.write(ctx, set, next, victim, events.PhaseRolling, nil)
 		if err == nil {
 			s.work.Go(func() { s.replace(set.Name, victim) })
-			a.after = replaced
+			a.after = soon
 		}
 		return a, err
 	case set.Annotations[events.AnnotationConvergedRevision] != target:
@@ -129,6 +131,9 @@ func (s *Function) write(ctx context.Context, set *appsv1.StatefulSet, r record,
 		marks[key] = value
 	}
 	if err := s.fleet.Write(ctx, set, partition, marks); err != nil {
+		return answer{}, err
+	}
+	if err := s.fleet.Observe(ctx, set.Name, nil); err != nil {
 		return answer{}, err
 	}
 	return answer{goesOn: true, seq: r.Seq}, nil
