@@ -1,13 +1,14 @@
 package sim
 
-import "github.com/etcdroll/etcdroll/pkg/guard"
+import (
+	"github.com/etcdroll/etcdroll/pkg/guard"
+	"github.com/etcdroll/etcdroll/test/sim/statefulset"
+)
 
 // controller is the StatefulSet controller. It works from caches of its own
 // for the set and the pods, which never go back in time and never miss what
-// it created or the status it wrote itself.
-//
-// The model follows updateStatefulSet and its successors in
-// k8s.io/kubernetes/pkg/controller/statefulset/stateful_set_control.go.
+// it created or the status it wrote itself. What it decides is in the package
+// statefulset, which test/differential holds against the real one.
 type controller struct {
 	stoppedUntil       int
 	seenSet, seenPods  int  // the tick its caches are at
@@ -17,17 +18,10 @@ type controller struct {
 	plan               syncPlan
 }
 
-// syncPlan is what one sync decided.
+// syncPlan is what one sync decided, and on whose account its updates go.
 type syncPlan struct {
-	deletes [mostMembers]deletion
-	creates [mostMembers]int // the revision, noRevision for none
-	status  set              // only the status fields count
-}
-
-// deletion says that a pod goes, and on whose account.
-type deletion struct {
-	gone    bool
-	episode *episode // nil: not for an update
+	statefulset.Plan
+	episode *episode
 }
 
 func (w *world) controllerTurn() {
@@ -54,7 +48,8 @@ func (w *world) controllerTurn() {
 	if !ok {
 		return
 	}
-	w.reconcile(s, pods, &c.plan)
+	in := w.sight(s, pods)
+	c.plan = syncPlan{statefulset.Decide(&in), s.episode}
 	if w.goes(stallController) {
 		c.due = w.tick + w.between(1, 8)
 		return
@@ -72,7 +67,7 @@ func (w *world) finishSync(c *controller) {
 		}
 	}
 	c.acted = false
-	w.writeStatus(&c.plan.status)
+	w.writeStatus(c.plan.Status)
 }
 
 // cached gives the controller's view; not ok while it lacks its own writes.
@@ -95,96 +90,57 @@ func (w *world) cached() (*set, *[mostMembers]pod, bool) {
 	return s, pods, c.seenSet >= c.wroteSet && c.seenPods >= c.wrotePod
 }
 
-// reconcile decides one sync.
-func (w *world) reconcile(s *set, pods *[mostMembers]pod, plan *syncPlan) {
-	*plan = syncPlan{}
-	for i := range plan.creates {
-		plan.creates[i] = noRevision
+// sight is the set and its pods as the controller's decision sees them.
+func (w *world) sight(s *set, pods *[mostMembers]pod) statefulset.Input {
+	in := statefulset.Input{
+		Generation: s.gen, Replicas: s.replicas, Partition: s.partition, MaxUnavailable: s.maxUnavailable, MinReady: w.minReady,
+		OnDelete: w.strategy == guard.OnDelete, Parallel: w.management == guard.Parallel, Budgeted: w.budgeted,
+		Deleting: s.deleting, Template: s.template, Current: s.current,
 	}
-	st := &plan.status
-	st.seenGen, st.current, st.update = s.gen, s.current, s.template
-	if st.current == noRevision {
-		st.current = st.update
-	}
-	n := s.replicas
-	for i := range n {
-		p := &pods[i]
-		if !p.exists {
-			continue
-		}
-		st.counted++
-		if p.running && p.ready {
-			st.ready++
-		}
-		if !p.terminating && p.revision == st.update {
-			st.updated++
-		}
-		if !p.terminating && p.revision == st.current {
-			st.olden++
-		}
-	}
-	current := st.current
-	if st.updated == n && st.ready == n && st.counted == n {
-		st.current = st.update
-	}
-	if s.deleting || !w.replenish(s, pods, plan, current) || w.strategy == guard.OnDelete {
-		return
-	}
-	w.update(s, pods, plan)
-}
-
-// replenish creates what is missing. It reports whether updates may follow.
-func (w *world) replenish(s *set, pods *[mostMembers]pod, plan *syncPlan, current int) bool {
-	ordered := w.management == guard.OrderedReady
 	for i := range s.replicas {
 		p := &pods[i]
-		switch {
-		case p.exists && p.failed:
-			plan.deletes[i].gone = !p.terminating
-			if ordered {
-				return false
-			}
-		case !p.exists:
-			plan.creates[i] = s.template
-			if w.strategy == guard.RollingUpdate && i < s.partition {
-				plan.creates[i] = current
-			}
-			if ordered {
-				return false
-			}
-		case ordered && !w.available(p):
-			return false
+		in.Pods[i] = statefulset.Pod{Phase: p.phase(), Terminating: p.terminating, Ready: p.ready, Revision: p.revision}
+		if p.ready && w.minReady > 0 {
+			in.Pods[i].ReadyFor = w.at(w.tick).Sub(w.stamp(p.readyChange))
 		}
 	}
-	return true
+	return in
 }
 
-// available is Ready for minReadySeconds, and not terminating.
-func (w *world) available(p *pod) bool {
-	return p.usable() && p.running && w.at(w.tick).Sub(w.stamp(p.readyChange)) >= w.minReady
+func (p *pod) phase() statefulset.Phase {
+	switch {
+	case !p.exists:
+		return statefulset.Missing
+	case p.failed:
+		return statefulset.Finished
+	case p.running:
+		return statefulset.Running
+	}
+	return statefulset.Pending
 }
 
 // carryOut does what a sync decided.
 func (w *world) carryOut(plan *syncPlan) {
 	c := &w.control
 	for i := range w.n() {
-		if plan.deletes[i].gone {
-			w.controllerDeletes(i, plan.deletes[i].episode)
+		switch why := plan.Deletes[i]; {
+		case why&statefulset.IsOutdated != 0:
+			w.controllerDeletes(i, plan.episode)
+		case why != 0:
+			w.controllerDeletes(i, nil)
 		}
-		if plan.creates[i] != noRevision && !w.pods[i].exists {
-			w.createPod(i, plan.creates[i])
+		if plan.Creates[i] != statefulset.Unset && !w.pods[i].exists {
+			w.createPod(i, plan.Creates[i])
 			c.wrotePod = w.tick
 		}
 	}
 }
 
-func (w *world) writeStatus(st *set) {
+func (w *world) writeStatus(st statefulset.Status) {
 	s := &w.set
-	if st.seenGen > s.seenGen || st.current != s.current || st.update != s.update || st.counted != s.counted ||
-		st.ready != s.ready || st.updated != s.updated || st.olden != s.olden {
-		s.seenGen = max(s.seenGen, st.seenGen)
-		s.current, s.update = st.current, st.update
-		s.counted, s.ready, s.updated, s.olden = st.counted, st.ready, st.updated, st.olden
+	if st.Differs(s.computed()) {
+		s.seenGen = max(s.seenGen, st.ObservedGeneration)
+		s.compute(st)
 		s.rv++
 		w.control.wroteSet = w.tick
 	}

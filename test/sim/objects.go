@@ -5,10 +5,11 @@ import (
 
 	"github.com/etcdroll/etcdroll/pkg/fn/roll"
 	"github.com/etcdroll/etcdroll/pkg/guard"
+	"github.com/etcdroll/etcdroll/test/sim/statefulset"
 )
 
 const (
-	mostMembers = 5
+	mostMembers = statefulset.MostPods
 	never       = 1 << 30 // a tick that does not come
 	noPod       = -1
 )
@@ -24,8 +25,9 @@ type set struct {
 	managed        bool
 	deleting       bool
 
-	current, update                int // status revisions; noRevision at first
-	counted, ready, updated, olden int // status: replicas, readyReplicas, updatedReplicas, currentReplicas
+	current, update int // status revisions; noRevision at first
+	// status: replicas, readyReplicas, availableReplicas, updatedReplicas, currentReplicas
+	counted, ready, available, updated, olden int
 
 	paused  bool
 	release string
@@ -37,7 +39,22 @@ type set struct {
 	episode *episode // who opened the set, nil while locked
 }
 
-const noRevision = -1
+const noRevision = statefulset.Unset
+
+// computed is the status that the controller wrote last.
+func (s *set) computed() statefulset.Status {
+	return statefulset.Status{
+		ObservedGeneration: s.seenGen, CurrentRevision: s.current, UpdateRevision: s.update,
+		Replicas: s.counted, ReadyReplicas: s.ready, AvailableReplicas: s.available, CurrentReplicas: s.olden, UpdatedReplicas: s.updated,
+	}
+}
+
+// compute stores a status, the generation excepted, which never goes back.
+func (s *set) compute(st statefulset.Status) {
+	s.current, s.update = st.CurrentRevision, st.UpdateRevision
+	s.counted, s.ready, s.available = st.Replicas, st.ReadyReplicas, st.AvailableReplicas
+	s.updated, s.olden = st.UpdatedReplicas, st.CurrentReplicas
+}
 
 func (s *set) open() bool { return s.partition < s.replicas }
 

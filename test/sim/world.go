@@ -134,7 +134,8 @@ func (w *world) beginPods() {
 		for i := range w.n() {
 			w.members[i].leader, w.members[i].term = w.leader, w.term
 		}
-		w.set.counted, w.set.ready, w.set.updated, w.set.olden = w.n(), w.n(), w.n(), w.n()
+		n := w.n()
+		w.set.counted, w.set.ready, w.set.available, w.set.updated, w.set.olden = n, n, n, n, n
 	}
 }
 
