@@ -128,11 +128,11 @@ fuzz: ## Fuzz every parser and the decision, 60 s each
 	    echo "$$p $$f"; go test ./$$p -run '^$$' -fuzz "^$$f$$" -fuzztime $(or $(FUZZTIME),60s) -fuzzminimizetime 3s; done; done
 
 TOOL := go tool -modfile=$(CURDIR)/tools/release/go.mod
-IMAGES := trigger roll-fn
+IMAGES := trigger roll-fn kubectl-etcdroll
 PLATFORMS := linux/amd64 linux/arm64
 
 .PHONY: image
-image: ## Reproducible OCI layouts of both images in dist/, without a registry
+image: ## Reproducible OCI layouts of the images in dist/, without a registry
 	@mkdir -p dist
 	for name in $(IMAGES); do args=(); for platform in $(PLATFORMS); do \
 	    file=dist/$$name-$${platform/\//-}; \
@@ -142,7 +142,7 @@ image: ## Reproducible OCI layouts of both images in dist/, without a registry
 	    --created "$$(git log -1 --format=%ct 2>/dev/null || echo 0)" --out $(CURDIR)/dist/$$name.oci "$${args[@]}"; done
 
 .PHONY: image-push
-image-push: ## Build and push both images with ko on distroless-static (set KO_DOCKER_REPO)
+image-push: ## Build and push the images with ko on distroless-static (set KO_DOCKER_REPO)
 	VERSION=$(VERSION) COMMIT=$(COMMIT) go run github.com/google/ko@v0.18.0 build --base-import-paths --platform=linux/amd64,linux/arm64 --sbom=spdx $(IMAGES:%=./cmd/%)
 
 .PHONY: sbom

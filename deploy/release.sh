@@ -37,9 +37,9 @@ manifests() {
   rm -rf "$stage"
 }
 
-rm -rf "$root/dist/trigger.oci" "$root/dist/roll-fn.oci"
+rm -rf "$root"/dist/*.oci
 make -C "$root" image sbom "VERSION=$version" ${PLATFORMS:+"PLATFORMS=$PLATFORMS"}
-for image in trigger roll-fn; do
+for image in trigger roll-fn kubectl-etcdroll; do
   pack "etcdroll-${image}_$version.oci" "$root/dist/$image.oci" .
 done
 for command in trigger roll-fn kubectl-etcdroll; do
