@@ -47,7 +47,7 @@ func TestThreeCommandsInstallAndRollThroughTheBroker(t *testing.T) {
 	for _, command := range commands {
 		runLine(t, command)
 	}
-	line := watchFunction(t, sampleNamespace)
+	line := watchFunction(t, sampleNamespace, t.Context().Done())
 	watching, err := observer.Start(t.Context(), shared.Client, sampleNamespace, "etcd")
 	must(t, err)
 	t.Cleanup(watching.Stop)

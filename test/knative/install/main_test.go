@@ -81,13 +81,18 @@ func room() string { return filepath.Join(shared.Dir, "bin", "room") }
 type tests struct{ *testing.M }
 
 func (t tests) Run() int {
-	defer func() {
-		if running != nil {
-			running.Stop()
+	defer network.Stop()
+	code := t.M.Run()
+	if scaledOne != nil {
+		if err := scaledOne.close(); err != nil {
+			fmt.Fprintln(os.Stderr, "FAIL: writes were lost:", err)
+			code = 1
 		}
-		network.Stop()
-	}()
-	return t.M.Run()
+	}
+	if running != nil {
+		running.Stop()
+	}
+	return code
 }
 
 // withServing starts Serving for the first test that wants it.

@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -28,62 +29,54 @@ const (
 
 // config/knative as it is: the trigger as a pod, the function as a Knative Service
 // that starts with one pod, goes to zero, is woken by a request, answers it, and
-// goes back to zero; then a roll that begins at zero.
+// goes back to zero.
 func TestTheFunctionRunsOnlyWhileItIsAsked(t *testing.T) {
-	withServing(t)
-	namespace, remove, err := shared.Namespace(t.Context(), "kn")
-	must(t, err)
-	t.Cleanup(remove)
-	set := aSet(t, namespace)
-	must(t, overlay.Apply(t.Context(), shared, overlay.Overlay{Namespace: namespace, Resources: []string{"knative"}}))
-	line := watchFunction(t, namespace)
-	serviceIsReady(t, namespace)
-	must(t, set.observer.Until(t.Context(), formsWithin, "the set is not adopted", observer.View.Settled))
-	line.untilZero(t, idleWithin)
-	cold := coldStep(t, namespace, line)
+	w := aFunction(t)
+	w.line.untilZero(t, idleWithin)
+	cold := coldStep(t, w)
 	if cold > 10*time.Second {
 		t.Errorf("a request to a function at zero took %s", cold)
 	}
-	rollFromZero(t, set, line)
 }
 
 // coldStep posts an event about a settled set to the function at zero, and waits
 // until the function is at zero again.
-func coldStep(t *testing.T, namespace string, line *timeline) time.Duration {
+func coldStep(t *testing.T, w *scaled) time.Duration {
 	t.Helper()
-	line.forget()
+	w.line.forget()
 	began := time.Now()
-	status := post(t, namespace)
+	status := post(t, w.namespace)
 	took := time.Since(began)
 	if status != http.StatusOK {
 		t.Errorf("the function answers %d to an event about a settled set, want 200", status)
 	}
-	t.Logf("cold: answered after %s; %s", took.Round(time.Millisecond), line.since(began))
+	t.Logf("cold: answered after %s; %s", took.Round(time.Millisecond), w.line.since(began))
 	warm := time.Now()
-	post(t, namespace)
+	post(t, w.namespace)
 	answered := time.Now()
 	t.Logf("warm: answered after %s", answered.Sub(warm).Round(time.Millisecond))
-	line.untilZero(t, idleWithin)
-	t.Logf("back at zero %s after the last answer: %s", time.Since(answered).Round(100*time.Millisecond), line.since(answered))
+	w.line.untilZero(t, idleWithin)
+	t.Logf("back at zero %s after the last answer", time.Since(answered).Round(100*time.Millisecond))
 	return took
 }
 
-// rollFromZero changes the template of a set while the function is at zero.
-func rollFromZero(t *testing.T, set *aRolledSet, line *timeline) {
-	t.Helper()
-	must(t, set.LeadWith(t.Context(), 2))
-	line.forget()
-	mark, began := set.observer.Mark(), time.Now()
-	must(t, set.Apply(t.Context(), etcdset.Template(etcdset.ToVersion("3.7.3"))))
-	must(t, set.observer.Until(t.Context(), formsWithin, "the change is not seen", func(v observer.View) bool {
+// The template changes while the function is at zero.
+func TestARollThatBeginsAtZero(t *testing.T) {
+	w := aFunction(t)
+	must(t, w.set.LeadWith(t.Context(), 2))
+	w.line.untilZero(t, idleWithin)
+	w.line.forget()
+	mark, began := w.observer.Mark(), time.Now()
+	must(t, w.set.Apply(t.Context(), etcdset.Template(etcdset.ToVersion("3.7.3"))))
+	must(t, w.observer.Until(t.Context(), formsWithin, "the change is not seen", func(v observer.View) bool {
 		return v.Set.Observed == v.Set.Generation && v.Set.Update != v.Set.Annotations[events.AnnotationConvergedRevision]
 	}))
-	must(t, set.observer.Until(t.Context(), rollsWithin, "the roll has not ended", observer.View.Settled))
-	r, err := set.observer.Report(mark)
+	must(t, w.observer.Until(t.Context(), rollsWithin, "the roll has not ended", observer.View.Settled))
+	r, err := w.observer.Report(mark)
 	must(t, err)
-	tally := set.writer.Tally(r.From)
+	tally := w.writer.Tally(r.From)
 	t.Logf("rolled from zero in %s: %d steps, %d moves, %d unplanned, longest write gap %s, %d failed writes; %s", time.Since(began).Round(100*time.Millisecond),
-		r.Steps, r.Planned, r.Unplanned, tally.Longest.Took.Round(time.Millisecond), tally.Failed, line.since(began))
+		r.Steps, r.Planned, r.Unplanned, tally.Longest.Took.Round(time.Millisecond), tally.Failed, w.line.since(began))
 	if r.Unplanned != 0 || len(r.Led) != 0 || r.MembersDown > 1 || r.Planned != 2 {
 		t.Errorf("%d unplanned elections, led %v, %d members down, %d moves", r.Unplanned, r.Led, r.MembersDown, r.Planned)
 	}
@@ -114,6 +107,65 @@ func post(t *testing.T, namespace string) int {
 	return answer.StatusCode
 }
 
+// scaled is one namespace with config/knative and one set. Tests share it.
+type scaled struct {
+	namespace string
+	set       *etcdset.Set
+	observer  *observer.Observer
+	writer    *writer.Writer
+	line      *timeline
+}
+
+var (
+	scaledOnce sync.Once
+	scaledOne  *scaled
+)
+
+// aFunction gives the shared namespace, with the function installed and the set
+// adopted.
+func aFunction(t *testing.T) *scaled {
+	t.Helper()
+	withServing(t)
+	scaledOnce.Do(func() {
+		ctx := context.WithoutCancel(t.Context())
+		w := &scaled{}
+		var err error
+		w.namespace, _, err = shared.Namespace(ctx, "kn")
+		must(t, err)
+		w.form(ctx, t)
+		must(t, overlay.Apply(ctx, shared, overlay.Overlay{Namespace: w.namespace, Resources: []string{"knative"}}))
+		w.line = watchFunction(t, w.namespace, make(chan struct{}))
+		serviceIsReady(t, w.namespace)
+		scaledOne = w
+	})
+	if scaledOne == nil {
+		t.Fatal("the function was not installed")
+	}
+	must(t, scaledOne.observer.Until(t.Context(), formsWithin, "the set is not settled", observer.View.Settled))
+	return scaledOne
+}
+
+// form makes a set of three members that are up, and a writer.
+func (w *scaled) form(ctx context.Context, t *testing.T) {
+	t.Helper()
+	var err error
+	w.set, err = etcdset.Create(ctx, shared.Client, etcdset.Options{Namespace: w.namespace, Config: etcdset.Quick()})
+	must(t, err)
+	w.observer, err = observer.Start(ctx, shared.Client, w.namespace, w.set.Name)
+	must(t, err)
+	must(t, w.observer.Until(ctx, formsWithin, "the set has not formed", observer.View.AllUp))
+	endpoints, err := w.set.Endpoints(ctx)
+	must(t, err)
+	w.writer, err = writer.Start(slices.Collect(maps.Values(endpoints)), 50)
+	must(t, err)
+}
+
+// close ends the writer, which says whether a write was lost.
+func (w *scaled) close() error {
+	w.observer.Stop()
+	return w.writer.Stop(context.Background())
+}
+
 func serviceIsReady(t *testing.T, namespace string) {
 	t.Helper()
 	began := time.Now()
@@ -122,31 +174,4 @@ func serviceIsReady(t *testing.T, namespace string) {
 		t.Fatalf("%v\n%s", err, state)
 	}
 	t.Logf("the Knative Service is Ready after %s", time.Since(began).Round(100*time.Millisecond))
-}
-
-type aRolledSet struct {
-	*etcdset.Set
-	observer *observer.Observer
-	writer   *writer.Writer
-}
-
-// aSet has three members that are up, and a writer.
-func aSet(t *testing.T, namespace string) *aRolledSet {
-	t.Helper()
-	set, err := etcdset.Create(t.Context(), shared.Client, etcdset.Options{Namespace: namespace, Config: etcdset.Quick()})
-	must(t, err)
-	watching, err := observer.Start(t.Context(), shared.Client, namespace, set.Name)
-	must(t, err)
-	t.Cleanup(watching.Stop)
-	must(t, watching.Until(t.Context(), formsWithin, "the set has not formed", observer.View.AllUp))
-	endpoints, err := set.Endpoints(t.Context())
-	must(t, err)
-	writing, err := writer.Start(slices.Collect(maps.Values(endpoints)), 50)
-	must(t, err)
-	t.Cleanup(func() {
-		if err := writing.Stop(context.WithoutCancel(t.Context())); err != nil {
-			t.Error("writes were lost:", err)
-		}
-	})
-	return &aRolledSet{set, watching, writing}
 }

@@ -21,17 +21,15 @@ type timeline struct {
 	mu       sync.Mutex
 	seen     map[string]time.Time
 	replicas int32
-	pods     map[string]bool
+	pods     map[string]bool // that are not to end
 }
 
 // watchFunction follows all Deployments and pods of Knative's revisions in the
-// namespace until the test ends.
-func watchFunction(t *testing.T, namespace string) *timeline {
+// namespace until it is stopped.
+func watchFunction(t *testing.T, namespace string, stop <-chan struct{}) *timeline {
 	t.Helper()
 	l := &timeline{seen: map[string]time.Time{}, pods: map[string]bool{}, replicas: -1}
 	factory := informers.NewSharedInformerFactoryWithOptions(shared.Client, 0, informers.WithNamespace(namespace))
-	stop := make(chan struct{})
-	t.Cleanup(func() { close(stop) })
 	for _, informer := range []cache.SharedIndexInformer{factory.Apps().V1().Deployments().Informer(), factory.Core().V1().Pods().Informer()} {
 		_, err := informer.AddEventHandler(cache.ResourceEventHandlerFuncs{AddFunc: l.take, UpdateFunc: func(_, now any) { l.take(now) }, DeleteFunc: l.gone})
 		must(t, err)
@@ -48,12 +46,16 @@ func (l *timeline) take(object any) {
 	defer l.mu.Unlock()
 	switch o := object.(type) {
 	case *appsv1.Deployment:
-		if o.Labels[revisionLabel] != "" {
+		if o.Labels[revisionLabel] != "" && *o.Spec.Replicas != l.replicas {
 			l.replicas = *o.Spec.Replicas
 			l.mark(fmt.Sprintf("scaled to %d", l.replicas))
 		}
 	case *corev1.Pod:
 		if o.Labels[revisionLabel] == "" {
+			return
+		}
+		if o.DeletionTimestamp != nil {
+			l.end(o, "last pod told to end")
 			return
 		}
 		l.pods[o.Name] = true
@@ -76,10 +78,14 @@ func (l *timeline) gone(object any) {
 	if pod, ok := object.(*corev1.Pod); ok && pod.Labels[revisionLabel] != "" {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.pods, pod.Name)
-		if len(l.pods) == 0 {
-			l.mark("last pod gone")
-		}
+		l.end(pod, "last pod gone")
+	}
+}
+
+func (l *timeline) end(pod *corev1.Pod, what string) {
+	delete(l.pods, pod.Name)
+	if len(l.pods) == 0 {
+		l.mark(what)
 	}
 }
 
@@ -105,7 +111,8 @@ func (l *timeline) forget() {
 	clear(l.seen)
 }
 
-// atZero says that nothing runs and nothing is to run.
+// atZero says that nothing is to run. A pod that was told to end answers what it
+// still has for half a minute, and nothing new.
 func (l *timeline) atZero() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
