@@ -228,23 +228,28 @@ func (i *inventory) keys() (keys []string) {
 	return keys
 }
 
-// setVersions and podVersions are what is held, object to resource version.
-func (i *inventory) setVersions(held map[string]string) {
+// setVersions and podVersions are what is held, object and resource version; nothing may be changed meanwhile. They are
+// false if yield was.
+func (i *inventory) setVersions(yield func(object, version string) bool) bool {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	for key, e := range i.entries {
-		if e.set != nil {
-			held[key] = e.version
+		if e.set != nil && !yield(key, e.version) {
+			return false
 		}
 	}
+	return true
 }
 
-func (i *inventory) podVersions(held map[string]string) {
+func (i *inventory) podVersions(yield func(object, version string) bool) bool {
 	i.mu.RLock()
 	defer i.mu.RUnlock()
 	for key, e := range i.entries {
 		for _, pod := range e.pods {
-			held[key+"-"+strconv.Itoa(int(pod.ordinal))] = pod.version
+			if !yield(key+"-"+strconv.Itoa(int(pod.ordinal)), pod.version) {
+				return false
+			}
 		}
 	}
+	return true
 }

@@ -168,9 +168,10 @@ func TestAStatusUpdateOfAPodCallsNobody(t *testing.T) {
 			t.Errorf("update %d: told %v", i, s.told)
 		}
 	}
-	held := map[string]string{}
-	if s.podVersions(held); held["prod/etcd-0"] != "2" {
-		t.Errorf("held versions %v", held)
+	for object, version := range (&Cache{stock: map[string]*inventory{"prod": s.inventory}}).heldPods() {
+		if object != "prod/etcd-0" || version != "2" {
+			t.Errorf("holds %s in version %s", object, version)
+		}
 	}
 }
 

@@ -1,20 +1,20 @@
 package trigger
 
-// heldSets and heldPods list what the cache holds: object to resource version.
-func (c *Cache) heldSets() map[string]string {
-	held := map[string]string{}
-	for _, stock := range c.stock {
-		stock.setVersions(held)
-	}
-	return held
-}
+import "iter"
 
-func (c *Cache) heldPods() map[string]string {
-	held := map[string]string{}
-	for _, stock := range c.stock {
-		stock.podVersions(held)
+// heldSets and heldPods go through what the cache holds: object and resource version.
+func (c *Cache) heldSets() iter.Seq2[string, string] { return c.held((*inventory).setVersions) }
+
+func (c *Cache) heldPods() iter.Seq2[string, string] { return c.held((*inventory).podVersions) }
+
+func (c *Cache) held(of func(*inventory, func(object, version string) bool) bool) iter.Seq2[string, string] {
+	return func(yield func(object, version string) bool) {
+		for _, stock := range c.stock {
+			if !of(stock, yield) {
+				return
+			}
+		}
 	}
-	return held
 }
 
 // setOfPod finds the managed set whose pod this is by the name, since the cache may lack the pod.

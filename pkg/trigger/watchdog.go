@@ -3,6 +3,7 @@ package trigger
 import (
 	"context"
 	"fmt"
+	"iter"
 	"log/slog"
 	"time"
 
@@ -18,8 +19,8 @@ type Mirror struct {
 	Resource string
 	// Live lists what the API server has: object to resource version.
 	Live func(ctx context.Context) (map[string]string, error)
-	// Cached lists what the cache has.
-	Cached func() map[string]string
+	// Cached goes through what the cache has.
+	Cached func() iter.Seq2[string, string]
 	// SetOf names the set that an object is about; empty if none.
 	SetOf func(object string) string
 }
@@ -90,10 +91,9 @@ func (w *Watchdog) await(ctx context.Context, m Mirror, behind map[string]string
 		w.Log.Warn("relist failed", "resource", m.Resource, "detail", err.Error())
 		return ctx.Err() == nil
 	}
-	cached := m.Cached()
 	stuck := 0
-	for object := range unmoved(behind, cached) {
-		if live[object] != cached[object] {
+	for object, version := range unmoved(behind, m.Cached()) {
+		if live[object] != version {
 			stuck++
 		}
 	}
@@ -123,28 +123,33 @@ func (w *Watchdog) sleep(ctx context.Context, d time.Duration) bool {
 }
 
 // differences are the objects that the cache holds otherwise than the list, with the version that the cache holds; ""
-// is an object that is not there.
-func differences(live, cached map[string]string) map[string]string {
+// is an object that is not there. It uses the list up, so that a large one is held once and the cache not at all.
+func differences(live map[string]string, cached iter.Seq2[string, string]) map[string]string {
 	behind := map[string]string{}
-	for object, version := range live {
-		if cached[object] != version {
-			behind[object] = cached[object]
-		}
-	}
 	for object, version := range cached {
-		if _, exists := live[object]; !exists {
+		if live[object] != version {
 			behind[object] = version
 		}
+		delete(live, object)
+	}
+	for object := range live {
+		behind[object] = ""
 	}
 	return behind
 }
 
 // unmoved are those of which the cache still holds the very same version. A busy object differs from any list, but it
 // moves.
-func unmoved(behind, cached map[string]string) map[string]string {
+func unmoved(behind map[string]string, cached iter.Seq2[string, string]) map[string]string {
+	now := map[string]string{}
+	for object, version := range cached {
+		if _, was := behind[object]; was {
+			now[object] = version
+		}
+	}
 	left := map[string]string{}
 	for object, version := range behind {
-		if cached[object] == version {
+		if now[object] == version {
 			left[object] = version
 		}
 	}

@@ -3,6 +3,8 @@ package trigger
 import (
 	"context"
 	"errors"
+	"iter"
+	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -43,7 +45,7 @@ func newWatched(t *testing.T) *watched {
 				defer w.mu.Unlock()
 				return copied(w.live), w.err
 			},
-			Cached: func() map[string]string { w.mu.Lock(); defer w.mu.Unlock(); return copied(w.cached) },
+			Cached: func() iter.Seq2[string, string] { w.mu.Lock(); defer w.mu.Unlock(); return maps.All(copied(w.cached)) },
 			SetOf:  func(object string) string { return object },
 		}},
 		Every: 10 * time.Minute, Settle: 5 * time.Second, Patience: 55 * time.Second,

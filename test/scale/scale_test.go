@@ -29,7 +29,7 @@ const (
 	// period is how long after the API server's return is watched: all caches are
 	// filled again, and every active set's heartbeat has passed three times.
 	period     = 20 * time.Second
-	rollWithin = 2 * time.Minute
+	rollWithin = 4 * time.Minute
 )
 
 var (

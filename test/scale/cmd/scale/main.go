@@ -23,9 +23,10 @@ import (
 func main() {
 	sizes := flag.String("sizes", "100,1000,10000", "comma-separated numbers of sets")
 	idle := flag.Duration("idle", 100*time.Second, "how long nothing is changed")
+	built := flag.String("trigger", "", "`program` to measure (default: built as it is shipped)")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx, *sizes, *idle)
+	err := run(ctx, *sizes, *built, *idle)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "scale:", err)
@@ -33,7 +34,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, sizes string, idle time.Duration) error {
+func run(ctx context.Context, sizes, built string, idle time.Duration) error {
 	root, err := cluster.Root(ctx)
 	if err != nil {
 		return err
@@ -48,7 +49,7 @@ func run(ctx context.Context, sizes string, idle time.Duration) error {
 		if err != nil || sets < 1 {
 			return fmt.Errorf("-sizes: %q is no number of sets", text)
 		}
-		row, err := measure(ctx, sets, idle)
+		row, err := measure(ctx, sets, built, idle)
 		if err != nil {
 			return fmt.Errorf("%d sets: %w", sets, err)
 		}
@@ -63,15 +64,17 @@ func run(ctx context.Context, sizes string, idle time.Duration) error {
 }
 
 // measure has a control plane to itself, so that no size carries the last one's.
-func measure(ctx context.Context, sets int, idle time.Duration) (row, error) {
+func measure(ctx context.Context, sets int, built string, idle time.Duration) (row, error) {
 	dir, err := os.MkdirTemp("", "etcdroll-scale-")
 	if err != nil {
 		return nil, err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	programs, err := product.BuildShipped(ctx, dir)
-	if err != nil {
-		return nil, err
+	programs := product.Programs{Trigger: built}
+	if built == "" {
+		if programs, err = product.BuildShipped(ctx, dir); err != nil {
+			return nil, err
+		}
 	}
 	c, err := cluster.Start(ctx, dir, os.Stderr)
 	if err != nil {
