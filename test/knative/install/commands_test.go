@@ -47,6 +47,7 @@ func TestThreeCommandsInstallAndRollThroughTheBroker(t *testing.T) {
 	for _, command := range commands {
 		runLine(t, command)
 	}
+	deadLetters := routeToService(t, "etcdroll-dead-letters")
 	line := watchFunction(t, sampleNamespace, t.Context().Done())
 	watching, err := observer.Start(t.Context(), shared.Client, sampleNamespace, "etcd")
 	must(t, err)
@@ -61,7 +62,21 @@ func TestThreeCommandsInstallAndRollThroughTheBroker(t *testing.T) {
 		t.Errorf("%s", last)
 	}
 	broughtByTheBroker(t, began)
+	if letters := network.Hops(deadLetters, began); len(letters) > 0 {
+		t.Errorf("dead letters: %+v", letters)
+	}
 	installedPartsAreWell(t)
+}
+
+// routeToService does for one Service what cluster DNS does for all, and gives its
+// name.
+func routeToService(t *testing.T, name string) string {
+	t.Helper()
+	service, err := shared.Client.CoreV1().Services(sampleNamespace).Get(t.Context(), name, metav1.GetOptions{})
+	must(t, err)
+	host := name + "." + sampleNamespace + ".svc.cluster.local"
+	network.Route(host, "http://"+service.Spec.ClusterIP)
+	return host
 }
 
 func updated(v observer.View) bool {
