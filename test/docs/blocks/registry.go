@@ -38,7 +38,7 @@ var Registry = map[string]Proof{
 	"docs/gitops.md | kubectl | kubectl annotate statefulset NAME etcdroll.dev/release=v42 --overwrite":                                                     {Run: true},
 	"docs/gitops.md | kubectl | kubectl etcdroll wait NAME --timeout=30m":                                                                                   {Run: true},
 	"docs/gitops.md | Argo CD | kubectl -n argocd patch configmap argocd-cm --type=merge --patch-file=config/gitops/argocd/argocd-cm.yaml":                  {Run: true},
-	"docs/gitops.md | Helm | make image IMAGES=kubectl-etcdroll         # an OCI layout in dist/":                                                           {Not: "compiles for two platforms, and pushes to a registry"},
+	"docs/gitops.md | Helm | make image         # OCI layouts in dist/":                                                                                     {Not: "compiles for two platforms, and pushes to a registry"},
 	"docs/knative.md | Install the broker topology | kubectl apply -k config/sample      # a namespace with three members of etcd 3.6, opted in and locked": {Not: "Knative Serving does not run here; test/knative applies config/broker to a real API server and rolls through the real Eventing"},
 	"docs/knative.md | Resume a halted set by an event | HALT=$(kubectl -n \"$NS\" get statefulset \"$SET\" -o jsonpath='{.metadata.annotations.etcdroll\\.dev/halt-id}')": {
 		Test: "test/knative/edges_test.go: TestAHaltIsResumedThroughTheBroker", Shows: []string{"documented(t, \"curl \")"}},
