@@ -1,4 +1,6 @@
-package main
+// Package admission puts manifests before Knative's own types, with the settings of
+// a released Knative, as its webhooks do; it needs no cluster.
+package admission
 
 import (
 	"bytes"
