@@ -117,3 +117,15 @@ func (r *run) passed(within time.Duration) (text string, took time.Duration) {
 	}
 	return text, took
 }
+
+// unchanged is passed, for a run that must touch nothing and wait for nothing.
+func (r *run) unchanged() (took time.Duration) {
+	r.Helper()
+	text, took := r.passed(noopWithin)
+	for _, word := range []string{"creating (", "updating (", "deleting ("} {
+		if strings.Contains(text, word) {
+			r.Errorf("an update without a change is %q:\n%s", word, text)
+		}
+	}
+	return took
+}

@@ -19,7 +19,7 @@ func TestPU02_PU03_TheTransformWaitsForConvergence(t *testing.T) {
 			_, formed := first.passed(upWithin)
 			w.converged("one")
 
-			_, nothing := w.inCode(program, "one", args).passed(noopWithin)
+			nothing := w.inCode(program, "one", args).unchanged()
 			w.guarded()
 
 			_, rolled := w.inCode(program, "two", args).passed(upWithin)

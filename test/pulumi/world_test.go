@@ -22,7 +22,7 @@ import (
 
 const (
 	upWithin   = 3 * time.Minute
-	noopWithin = 30 * time.Second // of which the engine needs most
+	noopWithin = 90 * time.Second // on a machine that is busy; Node and the engine need it to start
 )
 
 // world is one namespace with trigger and function, and one stack.

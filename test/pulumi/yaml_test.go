@@ -25,7 +25,7 @@ func TestPU02_PU03_AProgramInYAMLWaitsForConvergence(t *testing.T) {
 	_, formed := first.passed(upWithin)
 	w.converged("one")
 
-	_, nothing := w.up().passed(noopWithin)
+	nothing := w.up().unchanged()
 	w.guarded()
 
 	w.inYAML("two")
