@@ -47,8 +47,12 @@ test-mutations: ## Take rules out of the product one by one; a test must fail ea
 test-race: ## The concurrent parts under the race detector
 	CGO_ENABLED=1 go test -race -timeout 30m ./pkg/fn/ ./pkg/fn/apiserver/ ./pkg/fn/serve/ ./pkg/trigger/... ./pkg/guard/etcdprobe/
 
+.PHONY: test-differential
+test-differential: ## The simulation's StatefulSet controller against the real one's code
+	go test -C test/differential -timeout 20m ./...
+
 .PHONY: test-sim
-test-sim: ## Random walks over a model of the world (20,000)
+test-sim: test-differential ## Random walks over a model of the world (20,000)
 	go test -timeout 30m ./test/sim/
 
 .PHONY: local-binaries

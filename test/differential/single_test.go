@@ -7,7 +7,6 @@ import (
 	"sync/atomic"
 	"testing"
 
-	apps "k8s.io/api/apps/v1"
 	utilfeature "k8s.io/apiserver/pkg/util/feature"
 	featuregatetesting "k8s.io/component-base/featuregate/testing"
 	"k8s.io/kubernetes/pkg/features"
@@ -16,7 +15,7 @@ import (
 )
 
 // singles is how many states are tried with the feature gate on, and off.
-const singles = 15_000
+const singles = 10_000
 
 // real makes the sync in the real controller.
 func (s single) real() outcome {
@@ -135,27 +134,25 @@ func add(n *atomic.Int64, one bool) {
 	}
 }
 
+// report tells the tallies; each must have come to a part of the tries.
 func (n *tallies) report(t *testing.T) {
+	t.Logf("%6d syncs with more than one, %d pods deleted twice in one sync", n.pairs.Load(), n.twice.Load())
 	for _, c := range []struct {
 		what  string
 		times *atomic.Int64
 		least int64
 	}{
-		{"pods created of an old revision", &n.bornOld, 500},
+		{"pods created of an old revision", &n.bornOld, 150},
 		{"pods created of the update revision", &n.bornNew, 500},
-		{"finished pods deleted", &n.finished, 300},
-		{"outdated pods deleted", &n.outdated, 1000},
-		{"more than one in one sync", &n.pairs, 100},
-		{"revisions promoted", &n.promoted, 100},
+		{"finished pods deleted", &n.finished, 250},
+		{"outdated pods deleted", &n.outdated, 400},
+		{"revisions promoted", &n.promoted, 50},
 		{"statuses written", &n.written, 1000},
 		{"statuses left as they were", &n.unwritten, 1000},
 	} {
 		t.Logf("%6d %s", c.times.Load(), c.what)
-		if c.times.Load() < c.least && !t.Failed() && !(c.what == "more than one in one sync") {
+		if c.times.Load() < c.least && !t.Failed() {
 			t.Errorf("only %d %s; want %d", c.times.Load(), c.what, c.least)
 		}
 	}
-	t.Logf("%6d deleted twice in one sync", n.twice.Load())
 }
-
-var _ = apps.StatefulSet{}
