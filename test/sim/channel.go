@@ -55,6 +55,7 @@ func (w *world) deliver() {
 			kept = append(kept, m)
 			continue
 		}
+		w.visits++
 		w.awake(f, m.ask)
 	}
 	w.channel.queue = kept

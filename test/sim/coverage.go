@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/etcdroll/etcdroll/pkg/fn/roll"
-	"github.com/etcdroll/etcdroll/pkg/guard"
 )
 
 // tally counts by name.
@@ -33,13 +32,13 @@ type coverage struct {
 	walks, ticks, runs, writes, conflicts int
 
 	rules, reasons, gates, ends, counts tally
-	mostWrites, mostTicks               map[int]int // by replicas, in a tail
+	mostWrites, mostTicks, mostVisits   map[int]int // by replicas, in a tail
 }
 
 func newCoverage() *coverage {
 	return &coverage{
 		rules: tally{}, reasons: tally{}, gates: tally{}, ends: tally{}, counts: tally{},
-		mostWrites: map[int]int{}, mostTicks: map[int]int{},
+		mostWrites: map[int]int{}, mostTicks: map[int]int{}, mostVisits: map[int]int{},
 	}
 }
 
@@ -70,36 +69,12 @@ func (c *coverage) add(o *coverage) {
 	for n, most := range o.mostWrites {
 		c.mostWrites[n] = max(c.mostWrites[n], most)
 	}
+	for n, most := range o.mostVisits {
+		c.mostVisits[n] = max(c.mostVisits[n], most)
+	}
 	for n, most := range o.mostTicks {
 		c.mostTicks[n] = max(c.mostTicks[n], most)
 	}
-}
-
-// unreachable is what no walk can meet, and why.
-var unreachable = map[string]string{
-	string(roll.ReasonLeaderUnknown): "LeaderAgreed objects first; the rule behind it is a second net",
-	string(roll.ReasonNoCandidate):   "CaughtUp and LinearizableRead object first; the rule behind them is a second net",
-	string(guard.StatusCurrent):      "a stale status is waited for before any gate is asked",
-}
-
-// unreached are the rules, reasons and gates that no walk has met.
-func (c *coverage) unreached() []string {
-	var missing []string
-	look := func(kind, name string, n int) {
-		if n == 0 && unreachable[name] == "" {
-			missing = append(missing, kind+" "+name)
-		}
-	}
-	for _, name := range roll.Rules() {
-		look("rule", name, c.rules[name])
-	}
-	for _, text := range roll.Reasons {
-		look("reason", string(text.Reason), c.reasons[string(text.Reason)])
-	}
-	for _, about := range guard.Gates() {
-		look("objection of gate", string(about.Gate), c.gates[string(about.Gate)])
-	}
-	return missing
 }
 
 // String is the report.
@@ -109,10 +84,12 @@ func (c *coverage) String() string {
 	b.WriteString(c.rules.table("rules"))
 	b.WriteString(c.reasons.table("reasons"))
 	b.WriteString(c.gates.table("objections by gate"))
+	b.WriteString(neverMet())
 	b.WriteString(c.ends.table("ends with faults over"))
 	b.WriteString(c.counts.table("drift and exceptions"))
 	for _, n := range slices.Sorted(maps.Keys(c.mostTicks)) {
-		fmt.Fprintf(&b, "\n%d replicas: at rest after at most %d ticks (bound %d) and %d writes (bound %d)", n, c.mostTicks[n], tailTicks(n), c.mostWrites[n], tailWrites(n))
+		fmt.Fprintf(&b, "\n%d replicas: at rest after at most %d ticks (bound %d), %d writes (bound %d) and %d visits (bound %d)",
+			n, c.mostTicks[n], tailTicks(n), c.mostWrites[n], tailWrites(n), c.mostVisits[n], tailVisits(n))
 	}
 	return b.String()
 }

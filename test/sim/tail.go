@@ -47,12 +47,12 @@ func (w *world) tail() string {
 // toRest lets the set come to rest within the bounds and names how it rests.
 func (w *world) toRest(when string) string {
 	n := w.n()
-	from, wrote := w.tick, w.ledger.writes
-	moved, looks, before := w.tick, 0, w.restless()
+	from, wrote, visited := w.tick, w.ledger.writes, w.visits
+	moved, looks, before, visits := w.tick, 0, w.restless(), 0
 	quiet := ticksOf(w.limits.ReadyTimeout+w.limits.HealthTimeout) + 8
 	ok := w.pass(w.patience(), func() bool {
 		if now := w.restless(); now != before {
-			before, moved = now, w.tick
+			before, moved, visits = now, w.tick, w.visits-visited
 		}
 		if w.tick-moved <= quiet {
 			looks = w.looks()
@@ -67,6 +67,7 @@ func (w *world) toRest(when string) string {
 		w.seen.mostTicks[n] = max(w.seen.mostTicks[n], w.tick-from)
 	}
 	w.seen.mostWrites[n] = max(w.seen.mostWrites[n], w.ledger.writes-wrote)
+	w.judgeVisits(visits, when)
 	if w.ledger.writes-wrote > tailWrites(n) {
 		w.breaks(i5, "%d writes %s, %d replicas", w.ledger.writes-wrote, when, n)
 	}

@@ -52,6 +52,7 @@ type world struct {
 	channel   channel
 	watcher   watcher
 	ledger    ledger
+	visits    int // events that a function was given
 }
 
 // decide is what is under test: the decision, and how its write is made.
