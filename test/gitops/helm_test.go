@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	batchv1 "k8s.io/api/batch/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -21,7 +22,6 @@ import (
 	"github.com/etcdroll/etcdroll/pkg/events"
 	"github.com/etcdroll/etcdroll/test/e2e/cluster"
 	"github.com/etcdroll/etcdroll/test/e2e/etcdset"
-	"github.com/etcdroll/etcdroll/test/e2e/observer"
 )
 
 // plugin is kubectl-etcdroll where its image looks for it.
@@ -87,19 +87,20 @@ func hooks(t *testing.T, rendered []byte) (all []unstructured.Unstructured) {
 	return all
 }
 
-// job waits for the end of a Job, one way or the other.
+// job waits for the end of a Job, one way or the other. It asks by itself: what
+// the observer sees of the set may be over before the Job is.
 func (s *stage) job(name string) *batchv1.Job {
 	s.Helper()
-	var ended *batchv1.Job
-	s.until(rollsWithin, "the Job has not ended", func(observer.View) bool {
+	for deadline := time.Now().Add(rollsWithin); ; time.Sleep(200 * time.Millisecond) {
 		job, err := shared.Client.BatchV1().Jobs(s.namespace).Get(s.ctx, name, metav1.GetOptions{})
-		if err != nil || job.Status.Succeeded+job.Status.Failed == 0 {
-			return false
+		must(s.T, err)
+		if job.Status.Succeeded+job.Status.Failed > 0 {
+			return job
 		}
-		ended = job
-		return true
-	})
-	return ended
+		if time.Now().After(deadline) {
+			s.Fatalf("the Job has not ended: %+v", job.Status)
+		}
+	}
 }
 
 func (s *stage) jobLog() string {
