@@ -36,7 +36,7 @@ test: test-unit test-sim test-local test-e2e test-scale ## Run every test
 .PHONY: test-unit
 test-unit: ## Unit and property tests
 	go vet ./...
-	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./cmd/... ./test/abuse/ ./test/cases/ ./test/dependencies/ ./test/monitoring/ ./test/waits/
+	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./pkg/otlp/ ./cmd/... ./test/abuse/ ./test/cases/ ./test/demo/ ./test/dependencies/ ./test/docs/... ./test/monitoring/ ./test/plot/ ./test/waits/
 	go test -C test/kind ./...
 
 .PHONY: test-mutations
