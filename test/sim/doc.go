@@ -5,10 +5,11 @@
 //
 // # The world
 //
-// controller.go is the StatefulSet controller, after the source of
-// updateStatefulSet: both policies, with and without the budget of unavailable
-// pods, OnDelete; working from caches that lag, stopping, stalling between
-// deciding, acting and writing its status. kubelet.go starts and ends pods at
+// The package statefulset is what the StatefulSet controller decides: both
+// policies, with and without the budget of unavailable pods, OnDelete;
+// test/differential holds it against the controller's own code. controller.go
+// lets it work from caches that lag, stop, and stall between deciding, acting
+// and writing its status. kubelet.go starts and ends pods at
 // a random pace; a revision may be broken in one of five ways, and Ready may
 // say nothing about the member. etcd.go has leadership, terms, commit and lag;
 // leadership drifts, moves fail or succeed late. weather.go evicts pods, loses
@@ -34,7 +35,8 @@
 //   - I3: between our opening write and the locking one the controller replaces
 //     one pod. Nobody locks while that pod is away, but past the deadline.
 //   - I5: when faults are over the set comes to rest within bounds that are
-//     linear in its size (tail.go), converged, or standing still with a reason
+//     linear in its size, in ticks and writes (tail.go) and in events that a
+//     function is given (liveness.go), converged, or standing still with a reason
 //     that the truth bears out; then the remedy of the reason is followed, and
 //     it converges.
 //   - I8: converged is said of a set that is locked and whose pods were all on
@@ -68,4 +70,8 @@
 //	SIM_WALKS=500 go test ./test/sim -run TestRandomWalks fewer
 //	SIM_SEED=42 go test ./test/sim -run TestReplay -v     one walk with its timeline
 //	make sim TICKS=10000000                               at scale
+//	make test-differential                                the controller in it against the real one
+//
+// The report names the rules, reasons and gates that were met and how often;
+// what is not met fails, unless reach.go says why it cannot be.
 package sim
