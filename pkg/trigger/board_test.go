@@ -2,6 +2,7 @@ package trigger
 
 import (
 	"fmt"
+	"net/http"
 	"slices"
 	"testing"
 	"time"
@@ -73,4 +74,27 @@ func TestADeletedSetLeavesItsPlace(t *testing.T) {
 	w.trigger.Changed("prod/a")
 	w.run(10 * time.Second)
 	w.wantTimes("prod/b", 10*time.Second)
+}
+
+func TestASetThatStandsStillHoldsNoPlaceAfterItWasAskedAbout(t *testing.T) {
+	for name, standstill := range map[string]func(*setState){
+		"halted": func(s *setState) { s.set.HaltedRevision, s.set.Phase = "b", events.PhaseHalted },
+		"paused": func(s *setState) { s.set.Paused = true },
+	} {
+		w := newWorld(t)
+		w.trigger.Limits.MaxRolling = 1
+		w.answer = func(p post) reply {
+			if p.event.Subject() == "prod/a" {
+				return reply{status: http.StatusOK}
+			}
+			return reply{status: http.StatusAccepted}
+		}
+		w.put("prod/a", func(s *setState) { newTemplate("b")(s); standstill(s) })
+		w.run(0)
+		w.put("prod/b", newTemplate("b"))
+		w.run(0)
+		if w.times("prod/b") == nil {
+			t.Errorf("%s: the set holds its place", name)
+		}
+	}
 }

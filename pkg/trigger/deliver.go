@@ -28,8 +28,9 @@ func (t *Trigger) carryOut(ctx context.Context, r Record, act Act, lockOnly bool
 	if answer.Reply != nil {
 		r = t.takeReply(r, *answer.Reply, lockOnly, now)
 	}
-	if r.Assess.State == Blocked && outcome != Retry && r.Pending == nil {
-		// Still blocked: the place it held while being asked about is free again.
+	if s := r.Assess.State; (s == Blocked || s == Halted || s == Paused) && outcome != Retry && r.Pending == nil {
+		// It stands still: the place it held while being asked about is free again. Halted and paused sets are not looked
+		// at soon, so that nothing else would free it.
 		r.LetStart = time.Time{}
 	}
 	return r
