@@ -31,13 +31,15 @@ pictures: ## The demo's rolls as pictures, in docs/pictures
 	go run ./test/demo --plain --pictures docs/pictures
 
 .PHONY: test
-test: test-unit test-sim test-local test-e2e test-scale ## Run every test
+test: test-unit test-sim test-local test-e2e ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Unit and property tests
 	go vet ./...
 	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./pkg/otlp/ ./cmd/... ./test/abuse/ ./test/cases/ ./test/demo/ ./test/dependencies/ ./test/docs/... ./test/monitoring/ ./test/plot/ ./test/waits/
 	go test -C test/kind ./...
+	go test -C test/docs/schemas ./...
+	go test -C test/gitops/engines ./...
 
 .PHONY: test-mutations
 test-mutations: ## Take rules out of the product one by one; a test must fail each time
@@ -85,6 +87,10 @@ kind-e2e: ## With Docker: the first roll with real images, then the end-to-end t
 	test/kind/kind.sh e2e $(E2E_FLAGS)
 kind-down: ## With Docker: remove the kind cluster
 	test/kind/kind.sh down
+
+.PHONY: test-gitops
+test-gitops: local-binaries ## Argo CD's, Flux's, Helm's and Terraform's way on the real control plane; the documents' commands
+	go test -timeout 30m $(E2E_FLAGS) ./test/gitops/
 
 .PHONY: abuse
 abuse: ## 100,000 hostile requests at the running function
@@ -178,7 +184,7 @@ generate: ## Write the generated documents (gates, reasons, configuration, cases
 lint: ## gofmt, vet and staticcheck (exceptions: staticcheck.conf)
 	@test -z "$$(gofmt -l cmd pkg test)" || { gofmt -l cmd pkg test; echo 'run gofmt -w on these'; exit 1; }
 	go vet ./...
-	go vet -C test/local ./...
+	for m in local kind differential docs/schemas gitops/engines knative/admission; do go vet -C test/$$m ./...; done
 	go tool -modfile=tools/go.mod staticcheck ./...
 
 .PHONY: verify
