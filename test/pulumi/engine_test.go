@@ -84,10 +84,10 @@ type run struct {
 }
 
 // start runs a command of Pulumi's in a directory, with a backend of its own
-// below it.
+// below it. Its output lies with the logs of the cluster, which stay after a failure.
 func (e *engine) start(t *testing.T, dir, name string, args ...string) *run {
 	t.Helper()
-	r := &run{T: t, began: time.Now(), log: filepath.Join(dir, fmt.Sprintf("%d.log", time.Now().UnixNano()))}
+	r := &run{T: t, began: time.Now(), log: filepath.Join(shared.Dir, "logs", fmt.Sprintf("pulumi-up-%d.log", time.Now().UnixNano()))}
 	var err error
 	r.process, err = child.Start(child.Command{Name: name, Path: "env", Args: append([]string{name}, args...), Dir: dir, Log: r.log,
 		Env: append([]string{"PULUMI_BACKEND_URL=file://" + dir}, e.env...)})

@@ -18,6 +18,7 @@ func TestPU02_PU03_TheTransformWaitsForConvergence(t *testing.T) {
 			w.watch()
 			_, formed := first.passed(upWithin)
 			w.converged("one")
+			w.mark = w.observer.Mark() // while it forms, members are down
 
 			nothing := w.inCode(program, "one", args).unchanged()
 			w.guarded()
@@ -42,6 +43,7 @@ func TestTheComponentTakesThePlaceOfTheJob(t *testing.T) {
 	w.inCode("component", "one", args("v1")).passed(upWithin)
 	w.converged("one")
 	w.token("v1")
+	w.mark = w.observer.Mark() // while it formed, members were down
 
 	w.inCode("component", "two", args("v2")).passed(upWithin)
 	w.converged("two")

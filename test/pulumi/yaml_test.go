@@ -24,6 +24,7 @@ func TestPU02_PU03_AProgramInYAMLWaitsForConvergence(t *testing.T) {
 	w.watch()
 	_, formed := first.passed(upWithin)
 	w.converged("one")
+	w.mark = w.observer.Mark() // while it forms, members are down
 
 	nothing := w.up().unchanged()
 	w.guarded()

@@ -41,6 +41,9 @@ const programs = {
   },
 };
 
+// A Ctrl-C reaches Pulumi too, which ends the update; its end is awaited.
+process.on("SIGINT", () => {});
+
 async function main() {
   const stack = await automation.LocalWorkspace.createOrSelectStack(
     { stackName: "dev", projectName: "etcd", program: async () => programs[want.program]() },
