@@ -16,10 +16,14 @@ const manifest = readFileSync(want.manifest, "utf8");
 
 const programs = {
   /** The transform of today, on components that the provider itself expands. */
-  transforms: () => new k8s.yaml.v2.ConfigGroup("etcd", { yaml: manifest }, { transforms: [managedEtcd(want.args)] }),
+  transforms: () => {
+    new k8s.yaml.v2.ConfigGroup("etcd", { yaml: manifest }, { transforms: [managedEtcd(want.args)] });
+  },
 
   /** The transformation of the older packages, on the parsed manifest. */
-  transformations: () => new k8s.yaml.ConfigGroup("etcd", { yaml: manifest, transformations: [managedEtcdManifest(want.args)] }),
+  transformations: () => {
+    new k8s.yaml.ConfigGroup("etcd", { yaml: manifest, transformations: [managedEtcdManifest(want.args)] });
+  },
 
   /** A locked set whose owner waits for nothing, as beside the shell rollout's Job. */
   owner: () =>
