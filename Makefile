@@ -170,8 +170,8 @@ dependencies: ## Write docs/dependencies: the modules and licences in each comma
 	go test ./test/dependencies/ -run TestWhatIsInEachCommandIsListed -count=1 -args -update
 
 .PHONY: vulncheck
-vulncheck: ## Known vulnerabilities that our code reaches (asks vuln.go.dev)
-	$(TOOL) govulncheck ./...
+vulncheck: ## Known vulnerabilities that our code reaches (asks vuln.go.dev, or the mirror in VULNDB)
+	$(TOOL) govulncheck $(if $(VULNDB),-db $(VULNDB)) ./...
 
 .PHONY: generate
 generate: ## Write the generated documents (gates, reasons, configuration, cases, mutations)
@@ -188,7 +188,7 @@ lint: ## gofmt, vet and staticcheck (exceptions: staticcheck.conf)
 	go tool -modfile=tools/go.mod staticcheck ./...
 
 .PHONY: verify
-verify: lint ## What a pull request must pass besides the tests
+verify: lint vulncheck ## What a pull request must pass besides the tests
 	go mod verify
 	go mod tidy -diff
 	go test ./pkg/fn/roll/ -run TestDocuments -count=1
