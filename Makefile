@@ -31,7 +31,7 @@ pictures: ## The demo's rolls as pictures, in docs/pictures
 	go run ./test/demo --plain --pictures docs/pictures
 
 .PHONY: test
-test: test-unit test-sim test-local test-e2e ## Run every test
+test: test-unit test-sim test-local test-e2e test-scale ## Run every test
 
 .PHONY: test-unit
 test-unit: ## Unit and property tests
