@@ -7,8 +7,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 	"time"
 
@@ -92,8 +94,23 @@ func (e *engine) start(t *testing.T, dir, name string, args ...string) *run {
 	r.process, err = child.Start(child.Command{Name: name, Path: "env", Args: append([]string{name}, args...), Dir: dir, Log: r.log,
 		Env: append([]string{"PULUMI_BACKEND_URL=file://" + dir}, e.env...)})
 	must(t, err)
-	t.Cleanup(r.process.Kill)
+	t.Cleanup(func() { r.process.Kill(); e.endPlugins() })
 	return r
+}
+
+// endPlugins ends what a killed CLI leaves behind: its plugins have process
+// groups of their own. Only they were started by a path in this directory.
+func (e *engine) endPlugins() {
+	lines, _ := filepath.Glob("/proc/[0-9]*/cmdline")
+	for _, line := range lines {
+		text, err := os.ReadFile(line)
+		if err != nil || !strings.HasPrefix(string(text), e.path+"/") {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(line))); err == nil {
+			_ = syscall.Kill(pid, syscall.SIGKILL)
+		}
+	}
 }
 
 // ended waits for the end and gives what was printed, how long it took, and how
