@@ -14,10 +14,11 @@ import (
 	"github.com/etcdroll/etcdroll/test/local/pod"
 )
 
-// statusClient is the pod client that the pod controller uses. It corrects two
+// statusClient is the pod client that the pod controller uses. It corrects three
 // habits of virtual-kubelet: statuses are written over the stored object, so
-// that labels and annotations of others are never overwritten with old ones, and
-// a pod is removed from the API server only after its processes are gone.
+// that labels and annotations of others are never overwritten with old ones; a
+// pod is removed from the API server only after its processes are gone; and none
+// is removed by its name alone, which may be its successor's already.
 type statusClient struct {
 	client  corev1client.PodsGetter
 	pods    corev1listers.PodLister
@@ -70,9 +71,13 @@ func (p *podsOf) write(ctx context.Context, stored, given *corev1.Pod) (*corev1.
 
 // Delete is the pod controller's last step. While the pod's processes live it
 // waits for them, whatever the status in the API server says.
+//
+// A deletion that names no uid is let go: virtual-kubelet asks for it when the
+// pod it has is ending and the one in the API server is not, which is so when a
+// StatefulSet has made the next one. The ending pod is removed by its uid.
 func (p *podsOf) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	if opts.Preconditions == nil || opts.Preconditions.UID == nil {
-		return p.PodInterface.Delete(ctx, name, opts)
+		return nil
 	}
 	if w := p.parent.runtime.worker(*opts.Preconditions.UID); w != nil {
 		if !w.Stopping() {
