@@ -87,9 +87,11 @@ func draw(file string, with func(io.Writer) error) error {
 func (r result) panel() plot.Panel {
 	p := plot.Panel{
 		Title: fmt.Sprintf("%s: %d elections nobody planned, longest write gap %s, %d of %d writes failed",
-			r.name, r.Unplanned, millis(r.tally.Longest.Took), r.tally.Failed, r.tally.Sent),
+			r.name, r.Unplanned, gap(r.tally), r.tally.Failed, r.tally.Sent),
 		From: r.From, To: r.To,
-		Gap: plot.Span{From: r.tally.Longest.From, To: r.tally.Longest.From.Add(r.tally.Longest.Took), Label: millis(r.tally.Longest.Took)},
+	}
+	if longest := r.tally.Longest; longest.Took > 0 {
+		p.Gap = plot.Span{From: longest.From, To: longest.From.Add(longest.Took), Label: gap(r.tally)}
 	}
 	for _, away := range r.Replaced {
 		p.Away = append(p.Away, plot.Span{From: away.Began, To: away.Back, Label: fmt.Sprintf("etcd-%d", away.Index)})

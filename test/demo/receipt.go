@@ -28,7 +28,7 @@ func (r result) print(s *screen) {
 	s.line("  steps                  %d", r.Steps)
 	s.line("  planned leader moves   %d", r.Planned)
 	s.line("  unplanned elections    %d (term %d to %d)", r.Unplanned, r.FirstTerm, r.LastTerm)
-	s.line("  longest write gap      %s", millis(r.tally.Longest.Took))
+	s.line("  longest write gap      %s", gap(r.tally))
 	s.line("  failed writes          %d of %d", r.tally.Failed, r.tally.Sent)
 	for _, e := range r.Replaced {
 		s.line("  %s-%d                 away for %s", "etcd", e.Index, seconds(e.Back.Sub(e.Began)))
@@ -69,7 +69,7 @@ func compare(s *screen, a, b result) {
 	row("leader moves before a restart", func(r result) string { return strconv.Itoa(r.Planned) })
 	row("leading members taken down", func(r result) string { return strconv.Itoa(taken(r)) })
 	row("most members down at one time", func(r result) string { return strconv.Itoa(max(r.PodsDown, r.MembersDown)) })
-	row("longest write gap", func(r result) string { return millis(r.tally.Longest.Took) })
+	row("longest write gap", func(r result) string { return gap(r.tally) })
 	row("failed writes", func(r result) string { return fmt.Sprintf("%d of %d", r.tally.Failed, r.tally.Sent) })
 	row("time", func(r result) string { return seconds(r.To.Sub(r.From)) })
 	row("the next template change finds it", func(r result) string { return lockWord(r.Final.Set) })
@@ -83,6 +83,15 @@ func taken(r result) int {
 }
 
 func millis(d time.Duration) string { return fmt.Sprintf("%d ms", d.Milliseconds()) }
+
+// gap is the longest time without an acknowledged write. Shorter ones than the
+// writer takes note of are told as such, and not as none.
+func gap(t writer.Tally) string {
+	if t.Longest.Took == 0 {
+		return "under " + millis(writer.Notable)
+	}
+	return millis(t.Longest.Took)
+}
 
 func seconds(d time.Duration) string { return fmt.Sprintf("%.1f s", d.Seconds()) }
 

@@ -119,8 +119,10 @@ func (c *canvas) panel(p Panel) {
 		c.band("away", p, s, float64(c.top), bottom)
 		c.text(c.x(s.From.Sub(p.From))+2, float64(c.top)+10, "", "start", s.Label)
 	}
-	c.band("gap", p, p.Gap, float64(c.top), bottom)
-	c.text(c.x(p.Gap.To.Sub(p.From))+3, float64(c.top)+26, "", "start", p.Gap.Label)
+	if p.Gap.To.After(p.Gap.From) {
+		c.band("gap", p, p.Gap, float64(c.top), bottom)
+		c.text(c.x(p.Gap.To.Sub(p.From))+3, float64(c.top)+26, "", "start", p.Gap.Label)
+	}
 	for _, m := range p.Moves {
 		x := c.x(m.At.Sub(p.From))
 		class := "planned"
