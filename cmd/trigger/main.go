@@ -2,13 +2,11 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"log/slog"
 	"os"
 	"strings"
-	"time"
 
 	"k8s.io/klog/v2"
 	"knative.dev/pkg/signals"
@@ -45,20 +43,11 @@ func run() int {
 		options.Spans = spans
 	}
 	err = trigger.Run(ctx, options, log)
-	closeSpans(spans, log)
+	spans.End(log)
 	if err != nil {
 		return fail(err, 1)
 	}
 	return 0
-}
-
-// closeSpans sends the last spans.
-func closeSpans(spans *otlp.Exporter, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
-	defer cancel()
-	if err := spans.Close(ctx); err != nil {
-		log.Warn("last traces not sent", "error", err.Error())
-	}
 }
 
 // fail writes one line, whatever the error holds.

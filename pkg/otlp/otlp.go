@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"go.opentelemetry.io/otel"
 	"go.opentelemetry.io/otel/attribute"
@@ -89,6 +90,19 @@ func (e *Exporter) Close(ctx context.Context) error {
 		return nil
 	}
 	return e.provider.Shutdown(ctx)
+}
+
+// endWithin bounds what the last spans may cost a process that ends.
+const endWithin = 2 * time.Second
+
+// End closes at the end of a process; one that scales to zero would lose the
+// spans of every roll's end otherwise. A collector that is away costs a warning.
+func (e *Exporter) End(log *slog.Logger) {
+	ctx, cancel := context.WithTimeout(context.Background(), endWithin)
+	defer cancel()
+	if err := e.Close(ctx); err != nil {
+		log.Warn("last traces not sent", "error", err.Error())
+	}
 }
 
 // remote is a context whose current span is the one that an event names.

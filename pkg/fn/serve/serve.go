@@ -35,7 +35,6 @@ const (
 	reachEvery   = time.Second
 	quietTime    = 2 * time.Second // without a request before the listener closes
 	shutdownTime = 7 * time.Second // for requests under way after that
-	spansTime    = 2 * time.Second // for the last spans after that
 	maxHeader    = 16 << 10
 
 	// The heap is small and mostly garbage after each step; memory counts for
@@ -90,7 +89,7 @@ func run(ctx context.Context, o Options, log *slog.Logger, checkpoint fn.Checkpo
 	if err != nil {
 		return err
 	}
-	defer closeSpans(spans, log)
+	defer spans.End(log)
 	stopping := make(chan struct{})
 	handler, err := newHandler(o, api, log, checkpoint, stopping)
 	if err != nil {
@@ -121,16 +120,6 @@ func run(ctx context.Context, o Options, log *slog.Logger, checkpoint fn.Checkpo
 	case <-ctx.Done():
 	}
 	return drain(server, drainer, stopping, log)
-}
-
-// closeSpans sends the last spans; a process that scales to zero would lose
-// those of every roll's end.
-func closeSpans(spans *otlp.Exporter, log *slog.Logger) {
-	ctx, cancel := context.WithTimeout(context.Background(), spansTime)
-	defer cancel()
-	if err := spans.Close(ctx); err != nil {
-		log.Warn("last traces not sent", "error", err.Error())
-	}
 }
 
 // drain ends the polling of requests under way, waits until no new ones come

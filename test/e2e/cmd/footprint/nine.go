@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"os"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -16,6 +14,7 @@ import (
 	"github.com/etcdroll/etcdroll/test/e2e/etcdset"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
 	"github.com/etcdroll/etcdroll/test/e2e/product"
+	"github.com/etcdroll/etcdroll/test/scale/cost"
 )
 
 // nineMembers rolls the largest set that is supported, with TLS, from one minor
@@ -77,7 +76,7 @@ func (b *bench) secureSet(ctx context.Context, o etcdset.Options) (*etcdset.Set,
 // secureRoll rolls the set and looks at what the function took for it.
 func (b *bench) secureRoll(ctx context.Context, set *etcdset.Set) ([]figure, error) {
 	began, mark := time.Now(), b.watching.Mark()
-	before, err := processorTime(b.function.PID())
+	before, err := cost.Processor(b.function.PID())
 	if err != nil {
 		return nil, err
 	}
@@ -87,7 +86,7 @@ func (b *bench) secureRoll(ctx context.Context, set *etcdset.Set) ([]figure, err
 	if err := b.watching.Until(ctx, rollsWithin, "the roll of nine has not ended", rolledTo("3.7.3")); err != nil {
 		return nil, err
 	}
-	used, err := processorTime(b.function.PID())
+	used, err := cost.Processor(b.function.PID())
 	if err != nil {
 		return nil, err
 	}
@@ -119,27 +118,4 @@ func (b *bench) secureRoll(ctx context.Context, set *etcdset.Set) ([]figure, err
 		{"nine with TLS: moves, unplanned elections", fmt.Sprintf("%d, %d", report.Planned, report.Unplanned), "2, 0"},
 		{"nine with TLS: most members down at one time", fmt.Sprint(report.MembersDown), "1"},
 	}, nil
-}
-
-// processorTime is what a process has used so far, in user and kernel mode.
-// The kernel counts in hundredths of a second.
-func processorTime(pid int) (time.Duration, error) {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-	if err != nil {
-		return 0, err
-	}
-	// The second field is the program's name in parentheses and may hold anything.
-	_, rest, _ := strings.Cut(string(text), ") ")
-	fields := strings.Fields(rest)
-	if len(fields) < 13 {
-		return 0, fmt.Errorf("the kernel does not tell the processor time of %d", pid)
-	}
-	var user, kernel int64
-	if _, err := fmt.Sscan(fields[11], &user); err != nil {
-		return 0, err
-	}
-	if _, err := fmt.Sscan(fields[12], &kernel); err != nil {
-		return 0, err
-	}
-	return time.Duration(user+kernel) * 10 * time.Millisecond, nil
 }
