@@ -81,7 +81,7 @@ func (v *Visit) kubeEvent(h happening, at time.Time, instance string) *eventsv1.
 		Action:              h.action,
 		Reason:              h.reason,
 		Type:                kind,
-		Note:                oneLine(string(v.Decision.Reason)+": "+h.note, noteLength),
+		Note:                oneLine(v.because(h), noteLength),
 		Regarding: corev1.ObjectReference{
 			APIVersion: "apps/v1", Kind: "StatefulSet", Namespace: set.Namespace, Name: set.Name, UID: set.UID,
 		},
@@ -92,6 +92,14 @@ func (v *Visit) kubeEvent(h happening, at time.Time, instance string) *eventsv1.
 		}
 	}
 	return e
+}
+
+// because leads with the decision's reason, where the Event's own does not say it.
+func (v *Visit) because(h happening) string {
+	if reason := string(v.Decision.Reason); reason != h.reason {
+		return reason + ": " + h.note
+	}
+	return h.note
 }
 
 // recordEvents writes the Events. They are for people: one that cannot be

@@ -46,7 +46,7 @@ func TestEventsTellEachChangeOnceBeforeTheAnswer(t *testing.T) {
 			t.Errorf("%s: told %q", name, got)
 		}
 		for _, e := range c.world.told {
-			if e.Namespace != "db" || e.Regarding.Name != "etcd" || e.Regarding.UID != setUID || e.EventTime.IsZero() || e.Action == "" || e.Note == "" ||
+			if strings.HasPrefix(e.Note, e.Reason+":") || e.Namespace != "db" || e.Regarding.Name != "etcd" || e.Regarding.UID != setUID || e.EventTime.IsZero() || e.Action == "" || e.Note == "" ||
 				len(e.Note) > 1024 || e.ReportingController == "" || e.ReportingInstance == "" || len(validation.IsDNS1123Subdomain(e.Name)) > 0 {
 				t.Errorf("%s: the API server would refuse %+v", name, e)
 			}

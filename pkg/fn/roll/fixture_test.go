@@ -120,6 +120,16 @@ func down(i int) func(*Observed) {
 	}
 }
 
+// forming is a new set whose members exit and are started again.
+func forming(age time.Duration) Observed {
+	o := with(healthy(3, 0), updated(0, 1, 2), down(0), down(1), down(2))
+	o.Set.CurrentRevision = newRev
+	for i := range o.Pods {
+		o.Pods[i].Trouble, o.Pods[i].Created = guard.CrashLoop, o.Now.Add(-age)
+	}
+	return o
+}
+
 // converged is an idle set that is marked.
 func converged(n int) Observed {
 	o := with(healthy(n, 0), func(o *Observed) { o.Set.CurrentRevision = newRev })

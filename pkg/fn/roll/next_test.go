@@ -88,6 +88,8 @@ func TestNextSaysOneSentencePerState(t *testing.T) {
 				o.Pods[i].Trouble = guard.ImageTrouble
 			}
 		}), Blocked, StepNote, ReasonNeverBootstrapped, -1},
+		{"SS-21", "a member that exits until its peers have names is the ordinary way of a set that forms", forming(guard.DefaultLimits().HealthTimeout - 1), Waiting, NoStep, ReasonForming, -1},
+		{"SS-21", "one that goes on exiting is not", forming(guard.DefaultLimits().HealthTimeout), Blocked, StepNote, ReasonNeverBootstrapped, -1},
 		{"", "OnDelete deletes the highest follower", with(healthy(3, 2), func(o *Observed) { o.Set.Strategy, o.Set.Partition = guard.OnDelete, 0 }), Stepped, StepDelete, ReasonReleased, -1},
 		{"", "OnDelete moves the leader when only its pod is left", with(healthy(3, 2), updated(0, 1), func(o *Observed) { o.Set.Strategy, o.Set.Partition = guard.OnDelete, 0 }), Stepped, StepMove, ReasonMoving, -1},
 		{"", "a single voter needs allowDowntime", healthy(1, 0), Blocked, StepNote, ReasonGatesClosed, -1},
