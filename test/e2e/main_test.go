@@ -15,6 +15,8 @@ import (
 var (
 	keepLogs = flag.Bool("keep", false, "keep the scratch directory with all logs, also after success")
 	rolls    = flag.Int("rolls", 0, "how many rolls TestThirtyRolls makes; 0 skips it")
+
+	fleetSize = flag.Int("fleet", 4, "how many sets of three TestFleetRollsInWaves has; a fifth of them, two at least, may roll at once")
 )
 
 // What all tests share: one cluster and the programs under test, which are built

@@ -39,6 +39,9 @@ func TestTwoWatchesAreOneHistory(t *testing.T) {
 	if err != nil || v.Most != 1 || v.Rolled != 2 || len(v.Unfinished) != 0 || v.Changes != 8 {
 		t.Errorf("%+v, %v", v, err)
 	}
+	if v.Began["a"] != 0 || v.Ended["a"] != 3 || v.Began["b"] != 4 || v.Ended["b"] != 7 {
+		t.Errorf("a and b began at %v and ended at %v", v.Began, v.Ended)
+	}
 }
 
 func TestSetsInARollAreCounted(t *testing.T) {

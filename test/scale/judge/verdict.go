@@ -17,6 +17,9 @@ type Verdict struct {
 	Unfinished []string
 	// Changes counts what was seen.
 	Changes int
+	// Began and Ended are, for each set that rolled, the positions in that history
+	// at which it was first seen in a roll, and last seen to have finished.
+	Began, Ended map[string]int
 }
 
 // Close ends the watches.
@@ -36,17 +39,25 @@ func (j *Judge) Verdict() (Verdict, error) {
 		s.pods = maps.Clone(s.pods)
 		now[name] = s
 	}
-	v := Verdict{Changes: len(journal)}
+	v := Verdict{Changes: len(journal), Began: map[string]int{}, Ended: map[string]int{}}
 	rolling, ever := map[string]bool{}, map[string]bool{}
 	for name, s := range now {
 		mark(rolling, ever, name, s)
 	}
 	v.note(rolling)
-	for _, e := range journal {
+	for at, e := range journal {
 		s := now[e.set]
+		before := s.finished()
 		e.apply(&s)
 		now[e.set] = s
-		mark(rolling, ever, e.set, s)
+		if mark(rolling, ever, e.set, s); rolling[e.set] {
+			if _, known := v.Began[e.set]; !known {
+				v.Began[e.set] = at
+			}
+		}
+		if s.finished() && !before {
+			v.Ended[e.set] = at
+		}
 		v.note(rolling)
 	}
 	for _, name := range slices.Sorted(maps.Keys(now)) {
