@@ -3,6 +3,7 @@ module github.com/etcdroll/etcdroll
 go 1.26.0
 
 require (
+	github.com/cilium/ebpf v0.22.0
 	github.com/cloudevents/sdk-go/v2 v2.16.2
 	github.com/google/go-cmp v0.7.0
 	github.com/prometheus/client_golang v1.25.0

@@ -102,6 +102,7 @@ func upCommand() *cobra.Command {
 	flags.StringVar(&o.FeatureGates, "feature-gates", "", "feature gates of the three control plane programs")
 	flags.StringVar(&o.AuditLog, "audit-log", "", "the API server's audit log (default audit.log in the cluster's directory)")
 	flags.StringArrayVar(&o.Images, "image", nil, "IMAGE=[NAME:]PATH[,[NAME:]PATH...]: programs of an image; repeatable")
+	flags.StringVar(&o.Cgroup, "cgroup", "", "existing cgroup (version 2) directory below which every container gets one of its own, NAMESPACE_POD_CONTAINER")
 	flags.DurationVar(&o.BackoffBase, "backoff-base", 10*time.Second, "first pause before a crashed container runs again; it doubles up to 30 times this")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		var err error
@@ -202,6 +203,25 @@ func startComponentCommand() *cobra.Command {
 			return err
 		}
 		return cluster.StartComponent(cmd.Context(), d, args[0])
+	}
+	return cmd
+}
+
+func signalComponentCommand() *cobra.Command {
+	var signal string
+	cmd := &cobra.Command{Use: "signal-component " + componentNames, Short: "Send a signal to one program of the cluster", Args: cobra.ExactArgs(1)}
+	dir := dirFlag(cmd)
+	cmd.Flags().StringVar(&signal, "signal", "STOP", "signal name, such as STOP, CONT or KILL")
+	cmd.RunE = func(_ *cobra.Command, args []string) error {
+		d, err := resolveDir(*dir)
+		if err != nil {
+			return err
+		}
+		sig, err := signalNamed(signal)
+		if err != nil {
+			return err
+		}
+		return cluster.SignalComponent(d, args[0], sig)
 	}
 	return cmd
 }

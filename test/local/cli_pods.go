@@ -66,9 +66,9 @@ func killCommand() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		sig := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(signal), "SIG"))
-		if sig == 0 {
-			return fmt.Errorf("no signal %q", signal)
+		sig, err := signalNamed(signal)
+		if err != nil {
+			return err
 		}
 		namespace, name, ok := strings.Cut(args[0], "/")
 		if !ok {
@@ -77,4 +77,12 @@ func killCommand() *cobra.Command {
 		return cluster.SignalContainer(d, namespace, name, container, sig)
 	}
 	return cmd
+}
+
+func signalNamed(name string) (unix.Signal, error) {
+	sig := unix.SignalNum("SIG" + strings.TrimPrefix(strings.ToUpper(name), "SIG"))
+	if sig == 0 {
+		return 0, fmt.Errorf("no signal %q", name)
+	}
+	return sig, nil
 }

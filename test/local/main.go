@@ -43,7 +43,7 @@ func rootCommand() *cobra.Command {
 		SilenceErrors: true,
 	}
 	root.CompletionOptions.HiddenDefaultCmd = true
-	root.AddCommand(buildCommand(), upCommand(), downCommand(), stopComponentCommand(), startComponentCommand(),
+	root.AddCommand(buildCommand(), upCommand(), downCommand(), stopComponentCommand(), startComponentCommand(), signalComponentCommand(),
 		logsCommand(), ipCommand(), killCommand(), agentCommand())
 	return root
 }

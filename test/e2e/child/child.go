@@ -154,6 +154,9 @@ func (p *Process) Killed() bool {
 	return ok && status.Signaled() && status.Signal() == syscall.SIGKILL
 }
 
+// Signal sends a signal to the child's group, if it has not ended.
+func (p *Process) Signal(s syscall.Signal) { p.signal(s) }
+
 // Kill ends the child's whole group with SIGKILL and waits for it.
 func (p *Process) Kill() {
 	p.signal(syscall.SIGKILL)

@@ -50,6 +50,9 @@ type Options struct {
 	// fixed arguments, and after a comma by more programs. Paths are relative to
 	// the scratch directory.
 	Images map[string]string
+	// Cgroup is a directory below which every container gets a cgroup of its own;
+	// "" gives them none.
+	Cgroup string
 }
 
 const upWithin = 2 * time.Minute
@@ -100,7 +103,7 @@ func (c *Cluster) startLocal(ctx context.Context, progress io.Writer, o Options)
 	ready := &lineWatch{want: "export KUBECONFIG=", seen: make(chan struct{})}
 	c.local, err = child.Start(child.Command{
 		Name: "local cluster", Path: c.cli, Out: ready, Log: log,
-		Args:     slices.Concat([]string{"up", "--foreground", "--nodes=4", "--backoff-base=1s", "--dir=" + home}, featureGates(), o.images(c.Dir)),
+		Args:     slices.Concat([]string{"up", "--foreground", "--nodes=4", "--backoff-base=1s", "--dir=" + home}, featureGates(), o.flags(c.Dir)),
 		Farewell: syscall.SIGTERM,
 	})
 	if err != nil {
@@ -120,7 +123,10 @@ func (c *Cluster) startLocal(ctx context.Context, progress io.Writer, o Options)
 	return err
 }
 
-func (o Options) images(dir string) (flags []string) {
+func (o Options) flags(dir string) (flags []string) {
+	if o.Cgroup != "" {
+		flags = append(flags, "--cgroup="+o.Cgroup)
+	}
 	for _, name := range slices.Sorted(maps.Keys(o.Images)) {
 		var programs []string
 		for program := range strings.SplitSeq(o.Images[name], ",") {

@@ -52,6 +52,24 @@ func (s *Set) LeadWith(ctx context.Context, index int) error {
 	}
 }
 
+// MoveOnce asks the present leader once to hand over to the member of this
+// index. It says whether that was asked for: not when the member leads already,
+// or when the members could not be asked who does.
+func (s *Set) MoveOnce(ctx context.Context, index int) (asked bool, err error) {
+	endpoints, err := s.Endpoints(ctx)
+	if err != nil {
+		return false, err
+	}
+	now, err := ask(ctx, s.Access, endpoints)
+	if err != nil || now.leader == index {
+		return false, err
+	}
+	if now.ids[index] == 0 {
+		return false, fmt.Errorf("%s has no address", s.PodName(index))
+	}
+	return true, now.move(ctx, s.Access, endpoints[now.leader], index)
+}
+
 // leadership is who leads, in everybody's view.
 type leadership struct {
 	leader int
@@ -96,4 +114,14 @@ func withClient[T any](a access.Access, endpoint string, call func(*clientv3.Cli
 	}
 	defer func() { _ = client.Close() }()
 	return call(client)
+}
+
+// Leader is the index of the member that all members name as their leader.
+func (s *Set) Leader(ctx context.Context) (int, error) {
+	endpoints, err := s.Endpoints(ctx)
+	if err != nil {
+		return -1, err
+	}
+	now, err := ask(ctx, s.Access, endpoints)
+	return now.leader, err
 }

@@ -149,18 +149,23 @@ func (o Options) podSpec() corev1.PodSpec {
 			Env: []corev1.EnvVar{field("POD_NAME", "metadata.name"), field("POD_IP", "status.podIP")},
 			Ports: []corev1.ContainerPort{
 				{Name: "client", ContainerPort: ClientPort}, {Name: "peer", ContainerPort: peerPort}, {Name: "metrics", ContainerPort: metricsPort}},
-			// A probe that needed a quorum would keep a set under OrderedReady from
-			// ever forming; whether a member is well is for the gates to find out.
-			ReadinessProbe: &corev1.Probe{PeriodSeconds: 1, TimeoutSeconds: 2, FailureThreshold: 3,
-				ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
-					Path: "/health?serializable=true", Port: intstr.FromInt32(metricsPort)}}},
-			VolumeMounts: []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/etcd"}},
+			ReadinessProbe: Probe(),
+			VolumeMounts:   []corev1.VolumeMount{{Name: "data", MountPath: "/var/lib/etcd"}},
 		}},
 	}
 	if o.Pool != "" {
 		spec.NodeSelector = map[string]string{"pool": o.Pool}
 	}
 	return spec
+}
+
+// Probe says that the member serves reads. A probe that needed a quorum would
+// keep a set under OrderedReady from ever forming; whether a member is well is
+// for the gates to find out.
+func Probe() *corev1.Probe {
+	return &corev1.Probe{PeriodSeconds: 1, TimeoutSeconds: 2, FailureThreshold: 3,
+		ProbeHandler: corev1.ProbeHandler{HTTPGet: &corev1.HTTPGetAction{
+			Path: "/health?serializable=true", Port: intstr.FromInt32(metricsPort)}}}
 }
 
 func field(name, path string) corev1.EnvVar {

@@ -141,39 +141,21 @@ func (r *Report) leaders(line []change, l leaders) {
 			partition = c.set.Partition
 		}
 	}
-	r.MembersDown = mostDown(l.samples, r.From)
+	away := absences(l.samples, r.From)
+	r.MembersDown, r.Degraded = mostDown(away), degraded(away)
 }
 
 // mostDown is the most members that were out of reach at one time. A member is
 // for certain from the first sample in vain to the last before it answers again:
 // how long the connection then takes to come back says nothing about it.
-func mostDown(samples []Sample, from time.Time) int {
+func mostDown(absences []absence) int {
 	type edge struct {
 		at time.Time
 		by int
 	}
 	var edges []edge
-	first, last := map[int]time.Time{}, map[int]time.Time{}
-	ends := func(index int) {
-		if begin, down := first[index]; down {
-			edges = append(edges, edge{begin, 1}, edge{last[index].Add(1), -1})
-			delete(first, index)
-		}
-	}
-	for _, s := range samples {
-		switch {
-		case s.At.Before(from) || s.Slow:
-		case s.Down:
-			if _, already := first[s.Index]; !already {
-				first[s.Index] = s.At
-			}
-			last[s.Index] = s.At
-		default:
-			ends(s.Index)
-		}
-	}
-	for index := range first {
-		ends(index)
+	for _, a := range absences {
+		edges = append(edges, edge{a.first, 1}, edge{a.last.Add(1), -1})
 	}
 	slices.SortStableFunc(edges, func(a, b edge) int { return a.at.Compare(b.at) })
 	now, most := 0, 0
@@ -182,6 +164,53 @@ func mostDown(samples []Sample, from time.Time) int {
 		most = max(most, now)
 	}
 	return most
+}
+
+// degraded is how long at least one member was away, until it answered again.
+func degraded(absences []absence) time.Duration {
+	absences = slices.SortedFunc(slices.Values(absences), func(a, b absence) int { return a.first.Compare(b.first) })
+	var total time.Duration
+	var until time.Time
+	for _, a := range absences {
+		from := a.first
+		if from.Before(until) {
+			from = until
+		}
+		if a.back.After(from) {
+			total += a.back.Sub(from)
+			until = a.back
+		}
+	}
+	return total
+}
+
+// absence is a time in which a member could not be reached: its first and its
+// last sample in vain, and the first answer after them, or the last sample of
+// all where there was none.
+type absence struct{ first, last, back time.Time }
+
+func absences(samples []Sample, from time.Time) []absence {
+	var all []absence
+	away := map[int]*absence{}
+	for _, s := range samples {
+		a := away[s.Index]
+		switch {
+		case s.At.Before(from) || s.Slow:
+		case s.Down && a == nil:
+			away[s.Index] = &absence{s.At, s.At, time.Time{}}
+		case s.Down:
+			a.last = s.At
+		case a != nil:
+			a.back = s.At
+			all = append(all, *a)
+			delete(away, s.Index)
+		}
+	}
+	for _, a := range away {
+		a.back = samples[len(samples)-1].At
+		all = append(all, *a)
+	}
+	return all
 }
 
 // Moves are the planned elections.

@@ -32,10 +32,11 @@ type Report struct {
 	Unplanned           int // all others; a term that jumps by two counts twice
 
 	Replaced    []Replacement
-	Deletions   map[int]int // pods that went away, by index
-	Led         []string    // pods that were released or deleted while their member led
-	PodsDown    int         // the most pods not up at one time, from when all were up
-	MembersDown int         // the most members that could not be reached at one time
+	Deletions   map[int]int   // pods that went away, by index
+	Led         []string      // pods that were released or deleted while their member led
+	PodsDown    int           // the most pods not up at one time, from when all were up
+	MembersDown int           // the most members that could not be reached at one time
+	Degraded    time.Duration // with fewer than all members that can be reached
 
 	Partitions []int    // every value partition had, in order
 	Windows    []Window // every time that the set was open
@@ -75,6 +76,7 @@ func (o *Observer) Report(from Mark) (Report, error) {
 	}
 	r := Report{From: from.at, To: time.Now(), Final: o.view(), Deletions: map[int]int{}}
 	samples := slices.Clone(o.samples)
+	r.Announced = slices.DeleteFunc(slices.Clone(o.announced), func(a Announcement) bool { return a.At.Before(from.at) })
 	slices.SortStableFunc(samples, func(a, b Sample) int { return a.At.Compare(b.At) })
 	for _, s := range o.sets[from.sets:] {
 		if a, ok := s.announcement(); ok && !slices.ContainsFunc(r.Announced, func(b Announcement) bool { return a.Seq == b.Seq }) {

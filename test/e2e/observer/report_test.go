@@ -220,3 +220,24 @@ func TestStepsAreAcceptedWritesThatMovedTheRecordOn(t *testing.T) {
 		t.Errorf("%d steps, want 2", r.Steps)
 	}
 }
+
+func TestTheTimeWithFewerThanAllMembersIsCountedOnce(t *testing.T) {
+	h := begin()
+	m := h.mark()
+	h.down(0).down(1).down(0).member(0, 2, 5).down(1).member(1, 2, 5) // two at a time, five seconds in all
+	h.down(2).member(2, 2, 5)
+	if r := h.report(t, m); r.Degraded != 6*time.Second || r.MembersDown != 2 {
+		t.Errorf("%s with fewer than all, %d down at one time", r.Degraded, r.MembersDown)
+	}
+}
+
+func TestAMoveOfAnybodyIsPlannedIfItWasAnnounced(t *testing.T) {
+	h := begin()
+	h.o.announced = []Announcement{{At: at(0), Seq: -1, From: 1, To: 3}}
+	m := h.mark()
+	h.o.announced = append(h.o.announced, Announcement{At: at(float64(h.tick + 1)), Seq: -2, From: 1, To: 2})
+	h.member(0, 2, 6).member(0, 3, 7)
+	if r := h.report(t, m); r.Planned != 1 || r.Unplanned != 1 {
+		t.Errorf("%d planned, %d unplanned; the announcement of before must not count", r.Planned, r.Unplanned)
+	}
+}

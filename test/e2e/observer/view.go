@@ -51,6 +51,15 @@ func (o *Observer) Member(index int) (last Sample, answers bool) {
 	return Sample{Index: index}, false
 }
 
+// Announce says that somebody else than the product is about to move leadership
+// from the one member to the other.
+func (o *Observer) Announce(from, to uint64) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	// Numbers of the product's own announcements are positive.
+	o.announced = append(o.announced, Announcement{At: time.Now(), Seq: -1 - int64(len(o.announced)), From: from, To: to})
+}
+
 // View is everything as last seen.
 type View struct {
 	Set  SetState

@@ -30,6 +30,8 @@ type Observer struct {
 	samples []Sample
 	broken  error
 
+	announced []Announcement // by others than the product
+
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
 }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"path/filepath"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/etcdroll/etcdroll/test/e2e/child"
@@ -83,6 +84,9 @@ var errStopped = errors.New("stopped")
 
 // Kill ends the part with SIGKILL.
 func (p *Part) Kill() { p.current().Kill() }
+
+// Signal sends a signal to the present life, such as SIGSTOP to freeze it.
+func (p *Part) Signal(s syscall.Signal) { p.current().Signal(s) }
 
 // PID of the present life.
 func (p *Part) PID() int { return p.current().PID() }

@@ -1,7 +1,13 @@
 package product
 
 import (
+	"fmt"
+	"os"
 	"path/filepath"
+	"strings"
+
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 )
 
 // Function starts the function.
@@ -17,6 +23,42 @@ func (p *Place) Chaos(checkpoint, every string) (*Part, error) {
 	}
 	return part, err
 }
+
+// Through is the same place with a function that reaches the API server at this
+// URL, which is plain HTTP on loopback: a proxy of the test's own.
+func (p *Place) Through(server string) (*Place, error) {
+	config, err := clientcmd.LoadFromFile(p.function)
+	if err != nil {
+		return nil, fmt.Errorf("read kubeconfig: %w", err)
+	}
+	for _, c := range config.Clusters {
+		*c = clientcmdapi.Cluster{Server: server}
+	}
+	other := *p
+	other.function = strings.TrimSuffix(p.function, ".kubeconfig") + "-through.kubeconfig"
+	return &other, clientcmd.WriteToFile(*config, other.function)
+}
+
+// Mortal starts a function that is restarted whenever it ends, and that kills
+// itself at the checkpoint which Arm names.
+func (p *Place) Mortal() (*Part, error) {
+	part, err := p.run(p.Programs.Chaos, "ETCDROLL_CHAOS_ARMED="+p.armed())
+	if err == nil {
+		part.Revive()
+	}
+	return part, err
+}
+
+// Arm makes the next pass of the checkpoint, by whichever mortal function of the
+// place comes first, its last.
+func (p *Place) Arm(checkpoint string) error {
+	return os.WriteFile(p.armed(), []byte(checkpoint), 0o644)
+}
+
+// Disarm takes that back. It says whether it was still to come.
+func (p *Place) Disarm() bool { return os.Remove(p.armed()) == nil }
+
+func (p *Place) armed() string { return filepath.Join(p.Cluster.Dir, p.Namespace+"-armed") }
 
 func (p *Place) run(program string, env ...string) (*Part, error) {
 	return newPart("roll-fn", program, p.logs(), append(append(env, p.Env...), "ETCDROLL_NAMESPACES="+p.Namespace),

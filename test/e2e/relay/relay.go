@@ -18,6 +18,10 @@ type Fate struct {
 	Copies int
 	// Delay before the delivery.
 	Delay time.Duration
+	// Echo is how much later one more copy is delivered, to which nobody waits for
+	// an answer; 0 is none. It overtakes nothing and is overtaken by all that
+	// happens meanwhile.
+	Echo time.Duration
 }
 
 // Policy decides the fate of the n-th event, n from 0.
@@ -98,6 +102,9 @@ func (r *Relay) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 		r.note(n, http.StatusAccepted, nil)
 		w.WriteHeader(http.StatusAccepted)
 		return
+	}
+	if fate.Echo > 0 {
+		time.AfterFunc(fate.Echo, func() { _ = r.forward(req, sink, body) })
 	}
 	answers := make(chan answer, max(fate.Copies, 1))
 	for range max(fate.Copies, 1) {

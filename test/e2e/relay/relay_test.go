@@ -89,3 +89,28 @@ func TestASinkOutOfReachIsABadGateway(t *testing.T) {
 		t.Errorf("noted as %+v", e)
 	}
 }
+
+func TestAnEchoArrivesLaterAndIsNotWaitedFor(t *testing.T) {
+	arrived := make(chan struct{}, 2)
+	sink := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { arrived <- struct{}{} }))
+	defer sink.Close()
+	r, err := Start(sink.URL, func(int) Fate { return Fate{Echo: 50 * time.Millisecond} })
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Stop()
+	began := time.Now()
+	response, err := http.Post(r.URL, "application/json", strings.NewReader("{}"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = response.Body.Close()
+	<-arrived
+	<-arrived // the echo; the test's own deadline ends a wait in vain
+	if late := time.Since(began); late < 50*time.Millisecond {
+		t.Errorf("the echo came after %s", late)
+	}
+	if n := len(r.Events()); n != 1 {
+		t.Errorf("%d events are noted, want 1", n)
+	}
+}

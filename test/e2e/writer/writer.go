@@ -18,13 +18,13 @@ const (
 	Deadline = 5 * time.Second
 	// Notable is the shortest time without any acknowledged write that is kept.
 	Notable = 50 * time.Millisecond
-	prefix  = "/etcdroll-writer/"
 )
 
 // Writer puts distinct keys at a steady rate through one client that knows all
 // members and chooses among them, as an application does. A write is tried
 // once, with its own deadline; whatever the client makes of that is counted.
 type Writer struct {
+	prefix string
 	client *clientv3.Client
 	cancel context.CancelFunc
 	wait   sync.WaitGroup
@@ -66,13 +66,19 @@ func Start(endpoints []string, perSecond int) (*Writer, error) {
 
 // StartWith is Start for members that want certificates or users.
 func StartWith(endpoints []string, perSecond int, members access.Access) (*Writer, error) {
+	return StartNamed("", endpoints, perSecond, members)
+}
+
+// StartNamed is StartWith for one of several writers of a cluster, at once or
+// after each other; each has keys of its own.
+func StartNamed(name string, endpoints []string, perSecond int, members access.Access) (*Writer, error) {
 	client, err := clientv3.New(members.Config(clientv3.Config{Endpoints: endpoints, Logger: zap.NewNop(),
 		DialTimeout: Deadline, DialKeepAliveTime: 2 * time.Second, DialKeepAliveTimeout: 2 * time.Second}))
 	if err != nil {
 		return nil, fmt.Errorf("start writer: %w", err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Writer{client: client, cancel: cancel}
+	w := &Writer{prefix: "/etcdroll-writer" + name + "/", client: client, cancel: cancel}
 	w.wait.Go(func() { w.run(ctx, time.Second/time.Duration(perSecond)) })
 	return w, nil
 }
@@ -97,7 +103,7 @@ func (w *Writer) put(n int) {
 	w.sent++
 	w.mu.Unlock()
 	began := time.Now()
-	_, err := w.client.Put(ctx, key(n), key(n))
+	_, err := w.client.Put(ctx, w.key(n), w.key(n))
 	now := time.Now()
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -114,7 +120,7 @@ func (w *Writer) put(n int) {
 	w.last = now
 }
 
-func key(n int) string { return fmt.Sprintf("%s%09d", prefix, n) }
+func (w *Writer) key(n int) string { return fmt.Sprintf("%s%09d", w.prefix, n) }
 
 // Tally is what the writer met in a span of time.
 type Tally struct {
@@ -168,7 +174,7 @@ func (w *Writer) Stop(ctx context.Context) error {
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	lost := slices.DeleteFunc(slices.Clone(w.acked), func(n int) bool { return found[key(n)] })
+	lost := slices.DeleteFunc(slices.Clone(w.acked), func(n int) bool { return found[w.key(n)] })
 	if len(lost) > 0 {
 		return fmt.Errorf("%d of %d acknowledged writes are lost, the first is number %d", len(lost), len(w.acked), lost[0])
 	}
@@ -179,9 +185,9 @@ func (w *Writer) Stop(ctx context.Context) error {
 func (w *Writer) readBack(ctx context.Context) (map[string]bool, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
-	found, from := map[string]bool{}, prefix
+	found, from := map[string]bool{}, w.prefix
 	for {
-		page, err := w.client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(prefix)), clientv3.WithLimit(5000))
+		page, err := w.client.Get(ctx, from, clientv3.WithRange(clientv3.GetPrefixRangeEnd(w.prefix)), clientv3.WithLimit(5000))
 		if err != nil {
 			return nil, err
 		}

@@ -37,6 +37,7 @@ type Config struct {
 	PodsDir     string              `json:"podsDir"`
 	LogsDir     string              `json:"logsDir"`
 	RunDir      string              `json:"runDir"`
+	Cgroup      string              `json:"cgroup,omitempty"`
 	VolumesDir  string              `json:"volumesDir"`
 	Images      map[string][]string `json:"images"`
 	BackoffBase time.Duration       `json:"backoffBase"`
@@ -101,7 +102,7 @@ func (a *Agent) build(claims volume.Claims) error {
 		return fmt.Errorf("address of the API server: %w", err)
 	}
 	a.runtime = newRuntime(&pod.Host{
-		PodsDir: a.config.PodsDir, LogsDir: a.config.LogsDir, RunDir: a.config.RunDir, HostIP: hostIP,
+		PodsDir: a.config.PodsDir, LogsDir: a.config.LogsDir, RunDir: a.config.RunDir, Cgroup: a.config.Cgroup, HostIP: hostIP,
 		Images: image.NewRegistry(a.config.Images),
 		Env: &podenv.Resolver{Objects: a.objects, HostIP: hostIP, Base: map[string]string{
 			"KUBERNETES_SERVICE_HOST": host, "KUBERNETES_SERVICE_PORT": port, "KUBERNETES_SERVICE_PORT_HTTPS": port,

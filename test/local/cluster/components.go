@@ -136,7 +136,7 @@ func (o Options) writeConfigs(a addresses) error {
 	}
 	config, err := json.MarshalIndent(agent.Config{
 		Kubeconfig: o.Dir.Kubeconfig("nodeagent"), Nodes: o.Nodes,
-		PodsDir: o.Dir.path("pods"), LogsDir: o.Dir.PodLogs(), RunDir: o.Dir.runContainers(), VolumesDir: o.Dir.path("volumes"),
+		PodsDir: o.Dir.path("pods"), LogsDir: o.Dir.PodLogs(), RunDir: o.Dir.runContainers(), Cgroup: o.Cgroup, VolumesDir: o.Dir.path("volumes"),
 		Images: images, BackoffBase: o.BackoffBase, Port: int32(a.kubelet),
 		CertFile: o.Dir.pki("serving.crt"), KeyFile: o.Dir.pki("serving.key"), ClientCA: o.Dir.pki("ca.crt"),
 		APIServer: local(a.api), Version: "v1.37.2",

@@ -20,6 +20,7 @@ type Options struct {
 	AuditLog     string   // default: audit.log in Dir
 	Images       []string // IMAGE=PATH[,PATH...], see image.Parse
 	BackoffBase  time.Duration
+	Cgroup       string            // existing directory below which every container gets a cgroup of its own
 	Tied         bool              // every component dies with the calling thread
 	Self         string            // this program; it is copied, so that it may go away
 	Binaries     map[string]string // catalog name -> path

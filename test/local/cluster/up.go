@@ -7,6 +7,8 @@ import (
 	"os"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/etcdroll/etcdroll/test/local/proc"
 )
 
@@ -146,6 +148,23 @@ func StopComponent(d Dir, name string) error {
 	}
 	r.Remove(d.run()) // first, so that nothing starts it again
 	return r.Stop(c.Grace)
+}
+
+// SignalComponent sends a signal to one running component, such as SIGSTOP to
+// freeze it. It is not started again unless it ends.
+func SignalComponent(d Dir, name string, sig unix.Signal) error {
+	c, err := d.component(name)
+	if err != nil {
+		return err
+	}
+	r, err := proc.Read(d.run(), c.Name)
+	if err != nil {
+		return err
+	}
+	if err := r.Signal(sig); err != nil {
+		return fmt.Errorf("signalling %s: %w", name, err)
+	}
+	return nil
 }
 
 // StartComponent starts a stopped component as it was and waits until it is ready.

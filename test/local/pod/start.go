@@ -45,6 +45,7 @@ func (w *Worker) start(spec *corev1.Container, c *container, img image.Image, en
 		Dir:      workingDir(spec),
 		Log:      log,
 		RunDir:   w.host.RunDir,
+		Cgroup:   w.host.Cgroup,
 	})
 }
 

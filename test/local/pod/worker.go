@@ -23,6 +23,7 @@ type Host struct {
 	PodsDir     string // each pod gets PodsDir/UID
 	LogsDir     string // logs outlive the pod: LogsDir/NAMESPACE_NAME_UID/CONTAINER/N.log
 	RunDir      string // process records of containers
+	Cgroup      string // directory of the containers' cgroups; "" for none
 	HostIP      string
 	Images      *image.Registry
 	Env         *podenv.Resolver

@@ -20,6 +20,7 @@ type Process struct {
 	pid    int
 	record proc.Record
 	runDir string
+	cgroup *cgroup
 	env    []string
 	done   chan struct{}
 	exit   Exit
@@ -41,11 +42,17 @@ func Start(spec Spec) (*Process, error) {
 	if err != nil {
 		return nil, err
 	}
+	cgroup, err := spec.enterCgroup(cmd)
+	if err != nil {
+		talk.abandon()
+		return nil, &StartError{Message: "making the container's cgroup: " + err.Error()}
+	}
+	defer cgroup.closeFile()
 	if err := startOnSpawner(cmd); err != nil {
 		talk.abandon()
 		return nil, &StartError{Message: "creating the container's name spaces: " + err.Error()}
 	}
-	p := &Process{pid: cmd.Process.Pid, runDir: spec.RunDir, env: spec.Env, done: make(chan struct{})}
+	p := &Process{cgroup: cgroup, pid: cmd.Process.Pid, runDir: spec.RunDir, env: spec.Env, done: make(chan struct{})}
 	failure := talk.handOver(spec.setup())
 	go p.wait(cmd)
 	if failure != "" {
@@ -99,6 +106,7 @@ func (p *Process) wait(cmd *exec.Cmd) {
 		p.exit.Signal = int(status.Signal())
 		p.exit.Code = 128 + p.exit.Signal
 	}
+	p.cgroup.remove()
 	close(p.done)
 }
 

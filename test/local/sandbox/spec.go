@@ -30,6 +30,7 @@ type Spec struct {
 	Dir      string            // working directory inside the container
 	Log      string            // host file to which output is appended
 	RunDir   string            // where the process record is kept while it runs
+	Cgroup   string            // directory below which the container gets a cgroup of its own, by Name; "" is none
 }
 
 // Exit is how a container ended.

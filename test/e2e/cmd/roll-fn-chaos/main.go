@@ -4,6 +4,8 @@
 //	ETCDROLL_CHAOS_AT     name of the checkpoint
 //	ETCDROLL_CHAOS_EVERY  "odd" or "even": at which of its passes
 //	ETCDROLL_CHAOS_FILE   where passes are counted, so that the count outlives us
+//	ETCDROLL_CHAOS_ARMED  a file that may name a checkpoint at any time: the next
+//	                      pass of it removes the file and is the last
 package main
 
 import (
@@ -16,7 +18,27 @@ import (
 
 func main() {
 	c := counter{at: os.Getenv("ETCDROLL_CHAOS_AT"), file: os.Getenv("ETCDROLL_CHAOS_FILE"), odd: os.Getenv("ETCDROLL_CHAOS_EVERY") != "even"}
-	os.Exit(serve.Main(os.Args[1:], os.Getenv, os.Stdout, os.Stderr, c.pass))
+	armed := os.Getenv("ETCDROLL_CHAOS_ARMED")
+	os.Exit(serve.Main(os.Args[1:], os.Getenv, os.Stdout, os.Stderr, func(name string) {
+		if armed != "" {
+			dieIfArmed(armed, name)
+		}
+		c.pass(name)
+	}))
+}
+
+// dieIfArmed dies at most once for each time the file is written: whoever
+// removes it is the one.
+func dieIfArmed(file, name string) {
+	if want, err := os.ReadFile(file); err != nil || string(want) != name || os.Remove(file) != nil {
+		return
+	}
+	die()
+}
+
+func die() {
+	_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
+	select {} // nothing else happens before the signal arrives
 }
 
 type counter struct {
@@ -45,8 +67,7 @@ func (c *counter) pass(name string) {
 		panic(err)
 	}
 	if (info.Size()%2 == 1) == c.odd {
-		_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-		select {} // nothing else happens before the signal arrives
+		die()
 	}
 	_ = file.Close()
 }

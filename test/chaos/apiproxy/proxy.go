@@ -1,0 +1,223 @@
+// Package apiproxy stands between the function and the API server. It answers
+// reads from the past and loses the answers of writes that were applied, and it
+// knows every write that the function has asked for.
+package apiproxy
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"k8s.io/client-go/rest"
+)
+
+// Remembered is how long answers to reads are kept, and so how old an answer
+// from the past can be.
+const Remembered = 20 * time.Second
+
+// Write is a request that could change something.
+type Write struct {
+	At     time.Time
+	Method string
+	Path   string
+	Status int  // of the API server's answer; 0 when there was none
+	Lost   bool // the caller never got it
+}
+
+// Proxy listens on loopback. The caller's own token is passed on.
+type Proxy struct {
+	URL string
+
+	server   *http.Server
+	upstream *url.URL
+	client   *http.Client
+
+	mu     sync.Mutex
+	past   map[string][]answer
+	age    time.Duration // answers are at least this old; 0 is live
+	stale  int           // reads that were answered from the past
+	losses int           // answers of writes still to be lost
+	writes []Write
+}
+
+type answer struct {
+	at     time.Time
+	status int
+	header http.Header
+	body   []byte
+}
+
+// Start proxies the API server of the configuration, whose credentials are not
+// used.
+func Start(config *rest.Config) (*Proxy, error) {
+	anonymous := rest.AnonymousClientConfig(config)
+	transport, err := rest.TransportFor(anonymous)
+	if err != nil {
+		return nil, fmt.Errorf("start API proxy: %w", err)
+	}
+	upstream, err := url.Parse(config.Host)
+	if err != nil {
+		return nil, fmt.Errorf("start API proxy: %w", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, fmt.Errorf("start API proxy: %w", err)
+	}
+	p := &Proxy{URL: "http://" + listener.Addr().String(), upstream: upstream, client: &http.Client{Transport: transport}, past: map[string][]answer{}}
+	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
+	go func() { _ = p.server.Serve(listener) }()
+	return p, nil
+}
+
+// Stop ends the proxy and what it has under way.
+func (p *Proxy) Stop() { _ = p.server.Close() }
+
+// Age answers reads of sets and pods with what they were answered this long
+// ago, where that is known; 0 answers them live. It says how many were answered
+// from the past since it was last called.
+func (p *Proxy) Age(d time.Duration) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.stale
+	p.age, p.stale = d, 0
+	return n
+}
+
+// LoseAnswers loses the answers of the next n writes. It says how many of those
+// before were still to be lost.
+func (p *Proxy) LoseAnswers(n int) int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	left := p.losses
+	p.losses = n
+	return left
+}
+
+// Writes are all writes that arrived since then.
+func (p *Proxy) Writes(since time.Time) []Write {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	var found []Write
+	for _, w := range p.writes {
+		if !w.At.Before(since) {
+			found = append(found, w)
+		}
+	}
+	return found
+}
+
+// ServeHTTP passes one request on.
+func (p *Proxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	began := time.Now()
+	if r.Method == http.MethodGet {
+		if old, ok := p.remembered(r.URL.RequestURI(), began); ok {
+			old.write(w)
+			return
+		}
+	}
+	a, err := p.forward(r)
+	lost := r.Method != http.MethodGet && p.lose(r)
+	if r.Method != http.MethodGet && !asks(r) {
+		p.note(Write{At: began, Method: r.Method, Path: r.URL.Path, Status: a.status, Lost: lost || err != nil})
+	}
+	if err != nil || lost {
+		// The connection breaks, as it does when the API server dies.
+		panic(http.ErrAbortHandler)
+	}
+	if r.Method == http.MethodGet && a.status == http.StatusOK && changeable(r.URL.Path) {
+		p.remember(r.URL.RequestURI(), a)
+	}
+	a.write(w)
+}
+
+func (p *Proxy) forward(r *http.Request) (answer, error) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return answer{}, err
+	}
+	target := *r.URL
+	target.Scheme, target.Host = p.upstream.Scheme, p.upstream.Host
+	// A write that has arrived here is not taken back by its caller's death.
+	out, err := http.NewRequest(r.Method, target.String(), bytes.NewReader(body))
+	if err != nil {
+		return answer{}, err
+	}
+	out.Header = r.Header.Clone()
+	response, err := p.client.Do(out)
+	if err != nil {
+		return answer{}, err
+	}
+	defer func() { _ = response.Body.Close() }()
+	content, err := io.ReadAll(response.Body)
+	return answer{at: time.Now(), status: response.StatusCode, header: response.Header, body: content}, err
+}
+
+// asks is a review: a question that is put as a POST.
+func asks(r *http.Request) bool { return strings.Contains(r.URL.Path, "/authorization.k8s.io/") }
+
+func changeable(path string) bool {
+	return strings.Contains(path, "/statefulsets/") || strings.Contains(path, "/pods/")
+}
+
+func (p *Proxy) lose(r *http.Request) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.losses == 0 || !changeable(r.URL.Path) {
+		return false
+	}
+	p.losses--
+	return true
+}
+
+func (p *Proxy) note(w Write) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.writes = append(p.writes, w)
+}
+
+func (p *Proxy) remember(uri string, a answer) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	kept := p.past[uri]
+	for len(kept) > 0 && time.Since(kept[0].at) > Remembered {
+		kept = kept[1:]
+	}
+	p.past[uri] = append(kept, a)
+}
+
+// remembered is the youngest answer that is old enough. Its date is today's: it
+// is the object that is old, as in a cache that lags.
+func (p *Proxy) remembered(uri string, now time.Time) (answer, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.age == 0 || !changeable(uri) {
+		return answer{}, false
+	}
+	kept := p.past[uri]
+	for i := len(kept) - 1; i >= 0; i-- {
+		if now.Sub(kept[i].at) >= p.age {
+			old := kept[i]
+			old.header = old.header.Clone()
+			old.header.Set("Date", now.UTC().Format(http.TimeFormat))
+			p.stale++
+			return old, true
+		}
+	}
+	return answer{}, false
+}
+
+func (a answer) write(w http.ResponseWriter) {
+	for name, values := range a.header {
+		if name != "Content-Length" && name != "Connection" {
+			w.Header()[name] = values
+		}
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body)
+}

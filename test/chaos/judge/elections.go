@@ -1,0 +1,183 @@
+package judge
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/etcdroll/etcdroll/test/chaos/plan"
+	"github.com/etcdroll/etcdroll/test/e2e/observer"
+)
+
+// elections: every one that was not announced must have a fault that explains
+// it, by which member it was done to and when. A fault of a follower explains
+// nothing: with PreVote it cannot raise the term when it is back.
+func (c *caseFile) elections(v *Verdict) {
+	used := map[int]bool{}
+	for _, e := range c.Report.Elections {
+		if e.Planned {
+			v.Planned++
+			if e.To-e.From == 1 {
+				continue
+			}
+		}
+		by := c.explain(e, used)
+		if by == "" {
+			v.find("Elections", e.At, fmt.Sprintf("the term rose from %d to %d, from member %s to member %s, and no fault explains it",
+				e.From, e.To, c.name(e.Loser), c.name(e.Winner)))
+			continue
+		}
+		v.Explained = append(v.Explained, Explanation{e, by})
+	}
+}
+
+func (c *caseFile) name(id uint64) string {
+	if index, ok := c.members[id]; ok {
+		return fmt.Sprint(index)
+	}
+	return "unknown"
+}
+
+// How long after a fault its consequences may come.
+const (
+	// A move that was asked for: the call itself has 5 s.
+	moveTakes = 2 * time.Second
+	// The election timeout is 1 s, and twice that at most; a vote may be split.
+	electionTakes = 4 * time.Second
+)
+
+func (c *caseFile) explain(e observer.Election, used map[int]bool) string {
+	for n, i := range c.Incidents {
+		why := ""
+		switch i.Fault.Kind {
+		case plan.MoveLeader:
+			if !used[n] && c.is(e.Winner, i.Member) && c.within(e.At, i, moveTakes) {
+				used[n], why = true, "asked for"
+			}
+		case plan.Freeze, plan.Cut, plan.Slow:
+			why = c.byIllness(e, i)
+		case plan.Evict:
+			if i.UID != "" && c.lost(e, i.Member) && c.within(e.At, i, electionTakes+c.grace(i)) {
+				why = "it led and was ended"
+			}
+		}
+		if why != "" {
+			return fmt.Sprintf("%s member %d (%s-%s): %s", i.Fault.Kind, i.Member, clock(i.From), clock(c.until(i)), why)
+		}
+	}
+	if c.Plan.Shape.Members == 1 && c.restarting(e.At) {
+		return "a single voter elects itself when it has restarted"
+	}
+	return ""
+}
+
+// grace is how long an evicted pod took to go away: it leads until it ends.
+func (c *caseFile) grace(i Incident) time.Duration {
+	for _, p := range c.History.Pods {
+		if p.UID == i.UID && p.Gone {
+			return p.At.Sub(c.until(i))
+		}
+	}
+	return 0
+}
+
+// byIllness: an ill leader loses its leadership; an ill member and one that is
+// away at the same time cost the quorum; and a member that was to take over
+// while it was ill does so when it is back.
+func (c *caseFile) byIllness(e observer.Election, i Incident) string {
+	after := electionTakes
+	if i.Fault.Kind != plan.Freeze {
+		// TCP sends again after pauses that have grown as long as the cut was.
+		after += c.until(i).Sub(i.From)
+	}
+	switch {
+	case !c.within(e.At, i, after):
+		return ""
+	case c.lost(e, i.Member):
+		return "it led"
+	case c.is(e.Winner, i.Member) && c.wasToTakeOver(e, i):
+		return "it was to take over"
+	case 1+c.awayBeside(i.Member, i.From, e.At) > c.Plan.Shape.Members-quorum(c.Plan.Shape.Members):
+		return "no quorum was left beside the pod that was away"
+	}
+	return ""
+}
+
+func (c *caseFile) is(id uint64, index int) bool {
+	found, ok := c.members[id]
+	return ok && found == index
+}
+
+// lost says that the member led before the election. In a short term the loser
+// may have gone unseen; then it is whoever led before that.
+func (c *caseFile) lost(e observer.Election, index int) bool {
+	if e.Loser != 0 {
+		return c.is(e.Loser, index)
+	}
+	term, leader := uint64(0), uint64(0)
+	for _, s := range c.History.Samples {
+		if s.Answered() && s.Leader != 0 && s.Term <= e.From && s.Term >= term {
+			term, leader = s.Term, s.Leader
+		}
+	}
+	return c.is(leader, index)
+}
+
+func (c *caseFile) wasToTakeOver(e observer.Election, i Incident) bool {
+	for _, a := range c.Report.Announced {
+		if c.is(a.To, i.Member) && a.At.Before(e.At) && a.At.After(i.From.Add(-moveTakes)) {
+			return true
+		}
+	}
+	return false
+}
+
+// awayBeside counts the other members whose pods were away or not yet well again
+// at some time between the two.
+func (c *caseFile) awayBeside(member int, from, to time.Time) int {
+	away := map[int]bool{}
+	for _, p := range c.Report.Replaced {
+		back := p.Back.Add(electionTakes)
+		if p.Back.IsZero() {
+			back = c.Report.To
+		}
+		if p.Index != member && !p.Began.After(to) && !back.Before(from) {
+			away[p.Index] = true
+		}
+	}
+	return len(away)
+}
+
+func (c *caseFile) restarting(at time.Time) bool {
+	for _, p := range c.Report.Replaced {
+		if !p.Began.After(at) && (p.Back.IsZero() || !at.After(p.Back.Add(electionTakes))) {
+			return true
+		}
+	}
+	return false
+}
+
+// moves is I9. A roll needs one move, and two if leadership starts on the first
+// victim of a set that is rolled from the highest index. Every election that is
+// not ours may bring leadership back to a victim, and so may every pod that has
+// to go again: because the template changed, or because somebody evicted it or
+// locked the set while it was away.
+func (c *caseFile) moves(v *Verdict) {
+	n := c.Plan.Shape.Members
+	switch {
+	case n == 1:
+		v.Allowed = 0
+	case c.Plan.Leader == n-1 && !c.Plan.Shape.OnDelete:
+		v.Allowed = 2
+	default:
+		v.Allowed = 1
+	}
+	v.Allowed += len(v.Explained) + len(c.incidents(plan.ChangeTemplate, plan.MoveLeader))
+	deletions := 0
+	for _, times := range c.Report.Deletions {
+		deletions += times
+	}
+	v.Allowed += max(0, deletions-n)
+	if v.Planned > v.Allowed {
+		v.find("I9", c.Report.To, fmt.Sprintf("%d leader moves, at most %d are needed", v.Planned, v.Allowed))
+	}
+}
