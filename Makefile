@@ -36,7 +36,7 @@ test: test-unit test-sim test-local test-e2e test-scale ## Run every test
 .PHONY: test-unit
 test-unit: ## Unit and property tests
 	go vet ./...
-	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./pkg/otlp/ ./cmd/... ./test/abuse/ ./test/cases/ ./test/demo/ ./test/dependencies/ ./test/docs/... ./test/monitoring/ ./test/plot/ ./test/waits/
+	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./pkg/otlp/ ./cmd/... ./test/abuse/ ./test/bench/... ./test/cases/ ./test/demo/ ./test/dependencies/ ./test/docs/... ./test/monitoring/ ./test/plot/ ./test/waits/
 	go test -C test/kind ./...
 	go test -C test/docs/schemas ./...
 	go test -C test/gitops/engines ./...
@@ -79,6 +79,11 @@ test-scale: local-binaries ## Two hundred sets: an outage of the API server, fiv
 .PHONY: bench-scale
 bench-scale: local-binaries ## What the trigger costs at 100, 1,000 and 10,000 sets (SIZES=100,1000); writes docs/scale.md
 	go run ./test/scale/cmd/scale -sizes $(or $(SIZES),100$(comma)1000$(comma)10000)
+
+.PHONY: bench
+bench: local-binaries ## Beside the native update and scripts, in turns; goes on where it stopped; writes docs/benchmarks.md (RUNS= VARIANTS= GRACE= FOR= FRESH=1)
+	$(LOCAL) build --knative
+	go run ./test/bench/cmd/bench $(if $(RUNS),-runs $(RUNS)) $(if $(VARIANTS),-variants $(VARIANTS)) $(if $(GRACE),-grace $(GRACE)) $(if $(FOR),-for $(FOR)) $(if $(FRESH),-fresh)
 
 .PHONY: kind-up kind-e2e kind-down
 kind-up: ## With Docker: a kind cluster with both images (KUBERNETES=newest or oldest)

@@ -37,9 +37,10 @@ type Panel struct {
 	From    time.Time
 	To      time.Time
 	Samples []Sample
-	Gap     Span     // the longest time without an acknowledged write
-	Away    []Span   // pods on their way
-	Moves   []Moment // changes of leader; bad ones had not been announced
+	Every   time.Duration // samples stand for so long each; 0 for a moment
+	Gap     Span          // the longest time without an acknowledged write
+	Away    []Span        // pods on their way
+	Moves   []Moment      // changes of leader; bad ones had not been announced
 }
 
 const (
@@ -156,10 +157,11 @@ func (c *canvas) writes(p Panel) {
 		}
 		reaches[column] = reach{min(r.low, s.Took), max(r.high, s.Took)}
 	}
-	c.add(`<path class="write" fill="none" d="`)
+	broad := max(1, columns*float64(p.Every)/float64(c.length))
+	c.add(`<path class="write" fill="none" stroke-width="%.1f" d="`, broad)
 	for column := left; column <= width-right; column++ {
 		if r, has := reaches[column]; has {
-			c.add("M%d %.1fV%.1f", column, c.y(r.low)+.5, c.y(r.high)-.5)
+			c.add("M%.1f %.1fV%.1f", float64(column)+(broad-1)/2, c.y(r.low)+.5, c.y(r.high)-.5)
 		}
 	}
 	c.add(`"/>`)
