@@ -36,7 +36,7 @@ test: test-unit test-sim test-local test-e2e test-scale ## Run every test
 .PHONY: test-unit
 test-unit: ## Unit and property tests
 	go vet ./...
-	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./pkg/otlp/ ./cmd/... ./test/abuse/ ./test/bench/... ./test/cases/ ./test/demo/ ./test/dependencies/ ./test/docs/... ./test/monitoring/ ./test/plot/ ./test/waits/
+	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./pkg/otlp/ ./cmd/... ./test/abuse/ ./test/bench/... ./test/cases/ ./test/chaos/... ./test/demo/ ./test/dependencies/ ./test/docs/... ./test/monitoring/ ./test/plot/ ./test/waits/
 	go test -C test/kind ./...
 	go test -C test/docs/schemas ./...
 	go test -C test/gitops/engines ./...
@@ -79,6 +79,10 @@ test-scale: local-binaries ## Two hundred sets: an outage of the API server, fiv
 .PHONY: bench-scale
 bench-scale: local-binaries ## What the trigger costs at 100, 1,000 and 10,000 sets (SIZES=100,1000); writes docs/scale.md
 	go run ./test/scale/cmd/scale -sizes $(or $(SIZES),100$(comma)1000$(comma)10000)
+
+.PHONY: chaos
+chaos: local-binaries ## Rolls while everything breaks (ROUNDS=20 SEED=1 PARALLEL=4 CSV=file); a round that fails is made again by its seed
+	go run ./test/chaos -rounds $(or $(ROUNDS),20) -seed $(or $(SEED),1) -parallel $(or $(PARALLEL),4) $(if $(CSV),-csv $(CSV))
 
 .PHONY: bench
 bench: local-binaries ## Beside the native update and scripts, in turns; goes on where it stopped; writes docs/benchmarks.md (RUNS= VARIANTS= GRACE= FOR= FRESH=1)

@@ -43,6 +43,8 @@ const (
 	moveTakes = 2 * time.Second
 	// The election timeout is 1 s, and twice that at most; a vote may be split.
 	electionTakes = 4 * time.Second
+	// A pod is Ready before its member has caught up and votes.
+	joinTakes = time.Second
 )
 
 func (c *caseFile) explain(e observer.Election, used map[int]bool) string {
@@ -136,7 +138,7 @@ func (c *caseFile) wasToTakeOver(e observer.Election, i Incident) bool {
 func (c *caseFile) awayBeside(member int, from, to time.Time) int {
 	away := map[int]bool{}
 	for _, p := range c.Report.Replaced {
-		back := p.Back.Add(electionTakes)
+		back := p.Back.Add(joinTakes)
 		if p.Back.IsZero() {
 			back = c.Report.To
 		}
@@ -171,7 +173,12 @@ func (c *caseFile) moves(v *Verdict) {
 	default:
 		v.Allowed = 1
 	}
-	v.Allowed += len(v.Explained) + len(c.incidents(plan.ChangeTemplate, plan.MoveLeader))
+	for _, e := range c.Report.Elections {
+		if !e.Planned {
+			v.Allowed++
+		}
+	}
+	v.Allowed += len(c.incidents(plan.ChangeTemplate))
 	deletions := 0
 	for _, times := range c.Report.Deletions {
 		deletions += times

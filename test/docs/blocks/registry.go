@@ -35,6 +35,10 @@ var Registry = map[string]Proof{
 	"config/README.md | Several namespaces | namespace: etcdroll": {Not: "a kustomization and no command; test/config builds installations of several namespaces from the same parts"},
 	"config/README.md | Several namespaces | namespace: team-a":   {Not: "a kustomization and no command; test/config builds installations of several namespaces from the same parts"},
 
+	"docs/chaos.md | Chaos | make chaos ROUNDS=100 SEED=1": {
+		Not: "hours of rolls; what plans, judges and cuts in it has tests of its own in test/chaos"},
+	"docs/chaos.md | When a round fails | go run ./test/chaos -seed 1 -round 7": {Not: "the same program for one round"},
+
 	"docs/gitops.md | kubectl | kubectl annotate statefulset NAME etcdroll.dev/release=v42 --overwrite":                                                     {Run: true},
 	"docs/gitops.md | kubectl | kubectl etcdroll wait NAME --timeout=30m":                                                                                   {Run: true},
 	"docs/gitops.md | Argo CD | kubectl -n argocd patch configmap argocd-cm --type=merge --patch-file=config/gitops/argocd/argocd-cm.yaml":                  {Run: true},

@@ -1,0 +1,90 @@
+package judge
+
+import (
+	"testing"
+
+	"github.com/etcdroll/etcdroll/test/chaos/plan"
+)
+
+// unannounced is a roll with an election that nobody announced, from 2 to 0.
+func unannounced(kind plan.Kind, member int, from, to float64) Record {
+	return roll(func(t *tape) {
+		if kind != "" {
+			t.befall(plan.Fault{Kind: kind}, member, from, to)
+		}
+		t.elect(5.5, 0, false)
+	})
+}
+
+func TestAnElectionIsExplainedOnlyByAFaultOfTheRightMemberAtTheRightTime(t *testing.T) {
+	for _, c := range []struct {
+		name      string
+		r         Record
+		explained bool
+	}{
+		{"no fault", unannounced("", None, 0, 0), false},
+		{"the leader froze", unannounced(plan.Freeze, 2, 5.1, 5.8), true},
+		{"the leader was frozen long ago", unannounced(plan.Freeze, 2, -8, -2), false},
+		{"a follower froze", unannounced(plan.Freeze, 0, 5.4, 5.8), false},
+		{"the function died", unannounced(plan.KillFunction, None, 5, 5), false},
+		{"the API server was away", unannounced(plan.KillAPIServer, None, 4, 6), false},
+		{"somebody moved it there", unannounced(plan.MoveLeader, 0, 5.4, 5.5), true},
+		{"somebody moved it elsewhere", unannounced(plan.MoveLeader, 1, 5.4, 5.5), false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if !c.explained {
+				broken(t, c.r, "no fault explains it", "Elections")
+				return
+			}
+			if v := broken(t, c.r, ""); len(v.Explained) != 1 {
+				t.Errorf("explained are %+v", v.Explained)
+			}
+		})
+	}
+}
+
+func TestOneMoveBySomebodyElseExplainsOneElection(t *testing.T) {
+	r := roll(func(t *tape) {
+		t.befall(plan.Fault{Kind: plan.MoveLeader}, 0, 5.3, 5.4)
+		t.elect(5.4, 0, false)
+		t.elect(5.5, 2, true)
+		t.elect(5.6, 0, false)
+	})
+	broken(t, r, "no fault explains it", "Elections")
+}
+
+// A frozen follower beside a pod that is away costs three members their quorum.
+func TestALostQuorumIsExplained(t *testing.T) {
+	r := roll(func(t *tape) {
+		t.befall(plan.Fault{Kind: plan.Freeze}, 0, 3.5, 4.5) // pod 2 came back at 2.8
+		t.elect(5.5, 1, false)
+		t.elect(5.7, 2, true)
+	})
+	if v := broken(t, r, ""); len(v.Explained) != 1 {
+		t.Errorf("explained are %+v", v.Explained)
+	}
+}
+
+func TestTheLeadersEvictionExplainsAnElection(t *testing.T) {
+	evicted := func(member int) Record {
+		return roll(func(t *tape) {
+			t.Incidents = append(t.Incidents, Incident{Fault: plan.Fault{Kind: plan.Evict}, Member: member, UID: "at 1.8", From: t.at(5.3), To: t.at(5.3)})
+			t.elect(5.5, 0, false)
+		})
+	}
+	broken(t, evicted(2), "")
+	broken(t, evicted(1), "no fault explains it", "Elections")
+}
+
+// A single voter elects itself at each restart and at no other time.
+func TestASingleVoterElectsItself(t *testing.T) {
+	b := newTape(plan.Shape{Members: 1}, 0)
+	b.replace(1, 0)
+	b.elect(3, 0, false)
+	broken(t, b.converge(6), "")
+
+	b = newTape(plan.Shape{Members: 1}, 0)
+	b.elect(0.5, 0, false)
+	b.replace(1, 0)
+	broken(t, b.converge(6), "no fault explains it", "Elections")
+}
