@@ -206,3 +206,35 @@ func TestRecordLivesAsLongAsTheContainer(t *testing.T) {
 		}
 	}
 }
+
+// Sockets belong to the cgroup in which they are born, so the container must be
+// in it from the start, and the cgroup goes with the container.
+func TestAContainerGetsACgroupOfItsOwn(t *testing.T) {
+	const mount = "/sys/fs/cgroup"
+	top := ""
+	for _, dir := range []string{mount, mount + "/unified"} {
+		if _, err := os.Stat(dir + "/cgroup.procs"); err == nil {
+			top = dir
+		}
+	}
+	if top == "" {
+		t.Skip("there are no cgroups of the second version")
+	}
+	room, err := os.MkdirTemp(top, "etcdroll-sandbox-")
+	if err != nil {
+		t.Skip("cgroups are not ours to make: ", err)
+	}
+	t.Cleanup(func() { _ = os.Remove(room) })
+	spec := baseSpec(t.TempDir(), "pause")
+	spec.Cgroup = room
+	p := start(t, spec)
+	member, err := os.ReadFile(filepath.Join(room, spec.Name, "cgroup.procs"))
+	if err != nil || strings.TrimSpace(string(member)) != fmt.Sprint(p.PID()) {
+		t.Errorf("in the cgroup are %q (%v), want %d", member, err, p.PID())
+	}
+	p.Signal(unix.SIGKILL)
+	<-p.Done()
+	if _, err := os.Stat(filepath.Join(room, spec.Name)); !os.IsNotExist(err) {
+		t.Errorf("the cgroup is left: %v", err)
+	}
+}
