@@ -15,7 +15,7 @@ func aRun(variant, grace string, number int) Run {
 		Key: Key{variant, grace, number}, Setting: Setting{Config: "3 members, \"quoted\"", Machine: "2 cores", Commit: "abc+"},
 		Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Leader: 2, Outcome: Finished, Unplanned: 1, Moves: 2, Minimum: 2, Sent: 3000, Failed: 4,
 		Gap: 1234 * time.Millisecond, GapFrom: 10 * time.Millisecond, P999: 5 * time.Second, Degraded: 7 * time.Second, MostDown: 2, Wall: 12345 * time.Millisecond,
-		Healthy: 13 * time.Second, Soaks: 9 * time.Second, Requests: 50, Writes: 10, Function: 120 * time.Millisecond, Trigger: 30 * time.Millisecond,
+		Healthy: 13 * time.Second, Soaks: 9 * time.Second, Rests: 6 * time.Second, Requests: 50, Writes: 10, Function: 120 * time.Millisecond, Trigger: 30 * time.Millisecond,
 		Restarts:  []figures.Restart{{Index: 2, From: 100 * time.Millisecond, Took: 1500 * time.Millisecond}, {Index: 10, From: -20 * time.Millisecond, Took: 2 * time.Second}},
 		Elections: []Election{{At: 50 * time.Millisecond, Planned: true}, {At: 3 * time.Second}},
 	}

@@ -47,7 +47,8 @@ type Run struct {
 
 	Wall     time.Duration // until the variant says that it has finished
 	Healthy  time.Duration // until every pod is replaced and all members answer and agree
-	Soaks    time.Duration // configured soaks in all
+	Soaks    time.Duration // configured soaks after restarts, in all
+	Rests    time.Duration // configured rests after leader moves, in all
 	Restarts []figures.Restart
 
 	Requests, Writes  int // of the variant's identity to the API server
@@ -63,10 +64,15 @@ type Election struct {
 }
 
 // Floor is the physical floor of the run.
-func (r Run) Floor() time.Duration { return figures.Floor(r.Restarts, r.Soaks) }
+func (r Run) Floor() time.Duration { return figures.Floor(r.Restarts, r.Soaks+r.Rests) }
 
 // OverFloor is the wall time in floors; 0 where there is no floor.
 func (r Run) OverFloor() float64 { return figures.Ratio(r.Wall, r.Floor()) }
+
+// OverRestless is the wall time in floors that do not count rests after moves.
+func (r Run) OverRestless() float64 {
+	return figures.Ratio(r.Wall, figures.Floor(r.Restarts, r.Soaks))
+}
 
 // CPU is what both processes of etcdroll used.
 func (r Run) CPU() time.Duration { return r.Function + r.Trigger }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"time"
 
 	"github.com/etcdroll/etcdroll/test/bench/figures"
 	"github.com/etcdroll/etcdroll/test/bench/ledger"
@@ -31,6 +32,7 @@ var metrics = []metric{
 	{"wall time, s", all, func(r ledger.Run) float64 { return r.Wall.Seconds() }, 2},
 	{"until all members are well, s", all, func(r ledger.Run) float64 { return r.Healthy.Seconds() }, 2},
 	{"wall time / floor", all, ledger.Run.OverFloor, 3},
+	{"wall time / floor without rests after moves", func(v Variant) bool { return v.Etcdroll }, ledger.Run.OverRestless, 3},
 	{"API requests", func(v Variant) bool { return v.Identity }, func(r ledger.Run) float64 { return float64(r.Requests) }, 0},
 	{"of them writes", func(v Variant) bool { return v.Identity }, func(r ledger.Run) float64 { return float64(r.Writes) }, 0},
 	{"processor time of etcdroll, s", func(v Variant) bool { return v.Etcdroll }, func(r ledger.Run) float64 { return r.CPU().Seconds() }, 2},
@@ -73,16 +75,40 @@ func moves(runs []ledger.Run) string {
 	return fmt.Sprintf("%d / %d", made, minimum)
 }
 
-// between are the times in which no pod was on its way, less the soaks in them:
-// what a variant adds to the floor, by where it adds it.
-func between(r ledger.Run, members int) (before, steps, after float64) {
+// between are the times in which no pod was on its way, less the soaks and rests
+// in them: what a variant adds to the floor, by where it adds it.
+func between(r ledger.Run) (before, steps, after float64) {
 	times := figures.Between(r.Restarts, r.Wall)
-	soak := r.Soaks.Seconds() / float64(max(members, 1))
-	before = times[0].Seconds()
-	for _, t := range times[1 : len(times)-1] {
-		steps += t.Seconds() - soak
+	last := len(times) - 1
+	for i := 1; i <= last; i++ {
+		times[i] -= r.Soaks / time.Duration(last)
 	}
-	return before, steps, times[len(times)-1].Seconds() - soak
+	for _, e := range r.Elections {
+		if e.Planned && r.Moves > 0 {
+			times[began(r.Restarts, e.At)] -= r.Rests / time.Duration(r.Moves)
+		}
+	}
+	for i, t := range times {
+		switch i {
+		case 0:
+			before = t.Seconds()
+		case last:
+			after = t.Seconds()
+		default:
+			steps += t.Seconds()
+		}
+	}
+	return before, steps, after
+}
+
+// began counts the restarts that had begun by then.
+func began(restarts []figures.Restart, at time.Duration) (n int) {
+	for _, s := range restarts {
+		if s.From <= at {
+			n++
+		}
+	}
+	return n
 }
 
 // of are the finished runs of a variant with a grace.

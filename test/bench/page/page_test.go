@@ -122,6 +122,13 @@ func TestWhatLiesBeyondTheFloorIsToldByPlace(t *testing.T) {
 	if got := line(t, Render([]ledger.Run{r}, variants, nil), "| etcdroll, direct | term"); got != "| etcdroll, direct | term | 1.00 | 1.00 | 1.00 |" {
 		t.Error(got) // 1 before; 3 to 7 less a soak of three; 9 to 13 less a soak
 	}
+	r.Rests, r.Elections = 500*time.Millisecond, []ledger.Election{{At: 6 * time.Second, Planned: true}, {At: 0}}
+	if got := line(t, Render([]ledger.Run{r}, variants, nil), "| etcdroll, direct | term"); got != "| etcdroll, direct | term | 1.00 | 0.50 | 1.00 |" {
+		t.Error(got) // the rest belongs to where the move was
+	}
+	if before, steps, after := between(r); before+steps+after+r.Floor().Seconds() != r.Wall.Seconds() {
+		t.Errorf("%v, %v, %v and the floor of %s do not add up to %s", before, steps, after, r.Floor(), r.Wall)
+	}
 }
 
 func TestMedianOfCountsMayLieBetweenTwo(t *testing.T) {

@@ -49,8 +49,8 @@ func table(runs []ledger.Run, variants []Variant, grace string) string {
 // beyond is where a variant spends what it takes beyond the floor.
 func beyond(runs []ledger.Run, variants []Variant, graces []string) string {
 	var b strings.Builder
-	b.WriteString("\n## Beyond the floor\n\nWhere the wall time beyond the floor is spent, in seconds; with it and the floor each run adds up to its wall time.\n\n" +
-		"| | grace | before the first restart | between restarts, soaks not counted | after the last, soak not counted |\n|---|---|---|---|---|\n")
+	b.WriteString("\n## Beyond the floor\n\nWhere the wall time beyond the floor is spent, in seconds; with the floor it adds up to the wall time of each run.\n\n" +
+		"| | grace | before the first restart | between restarts | after the last |\n|---|---|---|---|---|\n")
 	for _, v := range variants {
 		for _, grace := range graces {
 			mine := of(runs, v.Name, grace)
@@ -59,7 +59,7 @@ func beyond(runs []ledger.Run, variants []Variant, graces []string) string {
 			}
 			part := func(n int) string {
 				return spread(mine, func(r ledger.Run) float64 {
-					before, steps, after := between(r, len(r.Restarts))
+					before, steps, after := between(r)
 					return []float64{before, steps, after}[n]
 				}, 2)
 			}

@@ -35,9 +35,9 @@ func inWords(runs []ledger.Run, variants []Variant, grace string) string {
 	}
 	gap := func(r ledger.Run) float64 { return r.Gap.Seconds() }
 	wall := func(r ledger.Run) float64 { return r.Wall.Seconds() }
-	soaks := func(r ledger.Run) float64 { return r.Soaks.Seconds() }
+	soaks := func(r ledger.Run) float64 { return (r.Soaks + r.Rests).Seconds() }
 	return fmt.Sprintf("\nIn the median, the longest write gap is %s s with etcdroll (direct) and %s s with the native update with a probe. A roll takes %s s\n"+
-		"and %s s; %s s of etcdroll's are soaks, which the native update does not have.\n",
+		"and %s s; %s s of etcdroll's are soaks and rests, which the native update does not have.\n",
 		median(direct, gap, 3), median(native, gap, 3), median(direct, wall, 1), median(native, wall, 1), median(direct, soaks, 1))
 }
 
@@ -91,7 +91,8 @@ many runs fit into an hour. That is the harder case for the wall time: what is a
   members are well*: every pod is replaced, all members answer and agree on the leader. Without a probe the controller is done
   before its members are.
 - **Floor**: the sum of the restarts, each from the moment a pod's deletion was seen until its successor was seen Ready, plus the
-  configured soak once for each member, for the variants that have one.
+  configured soak once for each member, for the variants that have one, plus the rest after each leader move that etcdroll
+  makes: it is the soak, but at most five seconds. The line below shows the ratio without these rests.
 - **API requests**: finished requests of the variant's own ServiceAccounts, by the API server's audit log, renewals of the trigger's
   Lease included. Nothing is counted for the StatefulSet controller, which works for all.
 - **Processor time**: of trigger and function, as the kernel tells it, in hundredths of a second, with debug logs.

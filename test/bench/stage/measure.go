@@ -3,6 +3,7 @@ package stage
 import (
 	"time"
 
+	"github.com/etcdroll/etcdroll/pkg/guard"
 	"github.com/etcdroll/etcdroll/test/bench/figures"
 	"github.com/etcdroll/etcdroll/test/bench/ledger"
 	"github.com/etcdroll/etcdroll/test/e2e/audit"
@@ -20,6 +21,11 @@ func (a *attempt) measure(r *ledger.Run) (ledger.Latency, error) {
 	r.Degraded, r.MostDown = report.Degraded, report.MembersDown
 	if a.variant.soaks {
 		r.Soaks = time.Duration(a.Members) * a.Cooldown
+	}
+	if a.variant.etcdroll {
+		limits := guard.DefaultLimits()
+		limits.Cooldown = a.Cooldown
+		r.Rests = time.Duration(r.Moves) * limits.MoveCooldown()
 	}
 	for _, p := range report.Replaced {
 		if !p.Back.IsZero() {
