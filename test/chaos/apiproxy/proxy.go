@@ -5,8 +5,10 @@ package apiproxy
 
 import (
 	"bytes"
+	"crypto/tls"
 	"fmt"
 	"io"
+	"log"
 	"net"
 	"net/http"
 	"net/url"
@@ -15,6 +17,8 @@ import (
 	"time"
 
 	"k8s.io/client-go/rest"
+
+	"github.com/etcdroll/etcdroll/test/e2e/access"
 )
 
 // Remembered is how long answers to reads are kept, and so how old an answer
@@ -30,9 +34,14 @@ type Write struct {
 	Lost   bool // the caller never got it
 }
 
-// Proxy listens on loopback. The caller's own token is passed on.
+// Name is what the proxy's certificate is for.
+const Name = "apiproxy"
+
+// Proxy listens on loopback. The caller's own token is passed on; clients send
+// one only over TLS.
 type Proxy struct {
-	URL string
+	URL       string
+	Authority []byte // PEM of who issued its certificate
 
 	server   *http.Server
 	upstream *url.URL
@@ -65,14 +74,35 @@ func Start(config *rest.Config) (*Proxy, error) {
 	if err != nil {
 		return nil, fmt.Errorf("start API proxy: %w", err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
+	p := &Proxy{upstream: upstream, client: &http.Client{Transport: transport}, past: map[string][]answer{}}
+	if err := p.serve(); err != nil {
 		return nil, fmt.Errorf("start API proxy: %w", err)
 	}
-	p := &Proxy{URL: "http://" + listener.Addr().String(), upstream: upstream, client: &http.Client{Transport: transport}, past: map[string][]answer{}}
-	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second}
-	go func() { _ = p.server.Serve(listener) }()
 	return p, nil
+}
+
+func (p *Proxy) serve() error {
+	authority, err := access.NewAuthority(Name)
+	if err != nil {
+		return err
+	}
+	pair, err := authority.Issue(Name, Name)
+	if err != nil {
+		return err
+	}
+	certificate, err := tls.X509KeyPair(pair.Cert, pair.Key)
+	if err != nil {
+		return err
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return err
+	}
+	p.URL, p.Authority = "https://"+listener.Addr().String(), authority.PEM
+	p.server = &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ErrorLog: log.New(io.Discard, "", 0),
+		TLSConfig: &tls.Config{MinVersion: tls.VersionTLS12, Certificates: []tls.Certificate{certificate}}}
+	go func() { _ = p.server.ServeTLS(listener, "", "") }()
+	return nil
 }
 
 // Stop ends the proxy and what it has under way.

@@ -36,14 +36,23 @@ func begin(t *testing.T) (*Proxy, *atomic.Int64) {
 	return p, &writes
 }
 
+// client trusts the proxy and nobody else.
+func client(t *testing.T, p *Proxy) *http.Client {
+	t.Helper()
+	c, err := rest.HTTPClientFor(&rest.Config{Host: p.URL, BearerToken: "me", TLSClientConfig: rest.TLSClientConfig{ServerName: Name, CAData: p.Authority}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
 func get(t *testing.T, p *Proxy) string {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodGet, p.URL+set, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	r.Header.Set("Authorization", "me")
-	response, err := http.DefaultClient.Do(r)
+	response, err := client(t, p).Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,22 +66,22 @@ func get(t *testing.T, p *Proxy) string {
 
 func TestReadsAreAnsweredFromThePastOnlyWhileAsked(t *testing.T) {
 	p, _ := begin(t)
-	if got := get(t, p); got != "1 for me" {
+	if got := get(t, p); got != "1 for Bearer me" {
 		t.Fatal(got)
 	}
 	time.Sleep(20 * time.Millisecond) // the age of an answer is real time
 	p.Age(20 * time.Millisecond)
-	if got := get(t, p); got != "1 for me" {
+	if got := get(t, p); got != "1 for Bearer me" {
 		t.Errorf("%q is not from the past", got)
 	}
 	if n := p.Age(0); n != 1 {
 		t.Errorf("%d answers from the past, want 1", n)
 	}
-	if got := get(t, p); got != "2 for me" {
+	if got := get(t, p); got != "2 for Bearer me" {
 		t.Errorf("%q is not live", got)
 	}
 	p.Age(Remembered)
-	if got := get(t, p); got != "3 for me" {
+	if got := get(t, p); got != "3 for Bearer me" {
 		t.Errorf("%q: nothing is that old", got)
 	}
 }
@@ -80,10 +89,10 @@ func TestReadsAreAnsweredFromThePastOnlyWhileAsked(t *testing.T) {
 func TestALostAnswerIsOfAWriteThatWasApplied(t *testing.T) {
 	p, applied := begin(t)
 	p.LoseAnswers(1)
-	if _, err := http.Post(p.URL+set, "application/json", strings.NewReader("{}")); err == nil {
+	if _, err := client(t, p).Post(p.URL+set, "application/json", strings.NewReader("{}")); err == nil {
 		t.Error("an answer came")
 	}
-	if _, err := http.Post(p.URL+set, "application/json", strings.NewReader("{}")); err != nil {
+	if _, err := client(t, p).Post(p.URL+set, "application/json", strings.NewReader("{}")); err != nil {
 		t.Error("a second answer was lost:", err)
 	}
 	if applied.Load() != 2 {

@@ -24,7 +24,7 @@ func (s *Stage) install(ctx context.Context) error {
 		return err
 	}
 	s.onClose(s.Proxy.Stop)
-	s.Place, err = place.Through(s.Proxy.URL)
+	s.Place, err = place.Through(s.Proxy.URL, apiproxy.Name, s.Proxy.Authority)
 	return err
 }
 

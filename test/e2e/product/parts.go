@@ -25,14 +25,15 @@ func (p *Place) Chaos(checkpoint, every string) (*Part, error) {
 }
 
 // Through is the same place with a function that reaches the API server at this
-// URL, which is plain HTTP on loopback: a proxy of the test's own.
-func (p *Place) Through(server string) (*Place, error) {
+// URL, a proxy of the test's own. Its certificate is for the name and issued by
+// the authority (PEM).
+func (p *Place) Through(server, name string, authority []byte) (*Place, error) {
 	config, err := clientcmd.LoadFromFile(p.function)
 	if err != nil {
 		return nil, fmt.Errorf("read kubeconfig: %w", err)
 	}
 	for _, c := range config.Clusters {
-		*c = clientcmdapi.Cluster{Server: server}
+		*c = clientcmdapi.Cluster{Server: server, TLSServerName: name, CertificateAuthorityData: authority}
 	}
 	other := *p
 	other.function = strings.TrimSuffix(p.function, ".kubeconfig") + "-through.kubeconfig"
