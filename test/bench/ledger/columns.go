@@ -26,7 +26,8 @@ var Columns = []Column{
 	{"moves", "announced leader moves", func(r *Run) any { return &r.Moves }},
 	{"minimum", "the fewest moves for this start and order", func(r *Run) any { return &r.Minimum }},
 	{"sent", "writes sent", func(r *Run) any { return &r.Sent }},
-	{"failed", "of them not acknowledged within their deadline", func(r *Run) any { return &r.Failed }},
+	{"failed", "of them not acknowledged: answered with an error, or not within their deadline", func(r *Run) any { return &r.Failed }},
+	{"errors", "what the failed ones came to: NUMBER x ERROR, one a line", func(r *Run) any { return &r.Errors }},
 	{"gap_s", "longest time without an acknowledged write, seconds", func(r *Run) any { return &r.Gap }},
 	{"gap_from_s", "its begin, seconds since the change", func(r *Run) any { return &r.GapFrom }},
 	{"p999_s", "99.9th percentile of the time of a write, failed ones included, seconds", func(r *Run) any { return &r.P999 }},
@@ -62,6 +63,12 @@ func (c Column) encode(r *Run) string {
 		return join(*v, func(s figures.Restart) string {
 			return fmt.Sprintf("%d@%s+%s", s.Index, seconds(s.From), seconds(s.Took))
 		})
+	case *[]Count:
+		var lines []string
+		for _, n := range *v {
+			lines = append(lines, fmt.Sprintf("%d x %s", n.N, n.Error))
+		}
+		return strings.Join(lines, "\n")
 	case *[]Election:
 		return join(*v, func(e Election) string { return seconds(e.At) + map[bool]string{false: "!"}[e.Planned] })
 	}
@@ -80,6 +87,8 @@ func (c Column) decode(r *Run, text string) (err error) {
 		*v, err = time.Parse(time.RFC3339, text)
 	case *[]figures.Restart:
 		*v, err = split(text, parseRestart)
+	case *[]Count:
+		*v, err = parseCounts(text)
 	case *[]Election:
 		*v, err = split(text, parseElection)
 	}
@@ -136,4 +145,16 @@ func parseElection(text string) (e Election, err error) {
 	e.Planned = !unplanned
 	e.At, err = duration(at)
 	return e, err
+}
+
+func parseCounts(text string) (list []Count, err error) {
+	for line := range strings.Lines(text) {
+		number, text, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " x ")
+		n, err := strconv.Atoi(number)
+		if err != nil || !ok {
+			return nil, fmt.Errorf("%q is no count", line)
+		}
+		list = append(list, Count{Error: text, N: n})
+	}
+	return list, nil
 }

@@ -13,7 +13,7 @@ import (
 func aRun(variant, grace string, number int) Run {
 	return Run{
 		Key: Key{variant, grace, number}, Setting: Setting{Config: "3 members, \"quoted\"", Machine: "2 cores", Commit: "abc+"},
-		Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Leader: 2, Outcome: Finished, Unplanned: 1, Moves: 2, Minimum: 2, Sent: 3000, Failed: 4,
+		Began: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Leader: 2, Outcome: Finished, Unplanned: 1, Moves: 2, Minimum: 2, Sent: 3000, Failed: 4, Errors: []Count{{"leader changed, x y", 3}, {"deadline", 1}},
 		Gap: 1234 * time.Millisecond, GapFrom: 10 * time.Millisecond, P999: 5 * time.Second, Degraded: 7 * time.Second, MostDown: 2, Wall: 12345 * time.Millisecond,
 		Healthy: 13 * time.Second, Soaks: 9 * time.Second, Rests: 6 * time.Second, Requests: 50, Writes: 10, Function: 120 * time.Millisecond, Trigger: 30 * time.Millisecond,
 		Restarts:  []figures.Restart{{Index: 2, From: 100 * time.Millisecond, Took: 1500 * time.Millisecond}, {Index: 10, From: -20 * time.Millisecond, Took: 2 * time.Second}},
@@ -27,7 +27,7 @@ func TestARowComesBackAsItWas(t *testing.T) {
 		t.Fatalf("before the first: %v, %v", runs, err)
 	}
 	want := []Run{aRun("native", "term", 0), aRun("direct", "kill", 1)}
-	want[1].Restarts, want[1].Elections, want[1].Outcome = nil, nil, "the roll has not ended:\nlast seen, \"this\""
+	want[1].Restarts, want[1].Elections, want[1].Errors, want[1].Outcome = nil, nil, nil, "the roll has not ended:\nlast seen, \"this\""
 	for _, r := range want {
 		if err := Append(file, r); err != nil {
 			t.Fatal(err)

@@ -39,6 +39,7 @@ type Run struct {
 	Minimum   int // the fewest moves for this start and order
 
 	Sent, Failed int
+	Errors       []Count       // what the failed ones came to
 	Gap          time.Duration // longest time without an acknowledged write
 	GapFrom      time.Duration
 	P999         time.Duration // of all writes; a failed one counts with the time until it was given up
@@ -55,6 +56,12 @@ type Run struct {
 	Function, Trigger time.Duration
 
 	Elections []Election
+}
+
+// Count is how often a write ended with an error.
+type Count struct {
+	Error string
+	N     int
 }
 
 // Election is a rise of the term.

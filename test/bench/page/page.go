@@ -71,6 +71,7 @@ func Render(runs []ledger.Run, variants []Variant, drawn []string) string {
 		}
 		fmt.Fprintf(&b, "\n## %s\n\n", g.title)
 		b.WriteString(table(runs, variants, g.name))
+		b.WriteString(failures(runs, variants, g.name))
 		b.WriteString(inWords(runs, variants, g.name))
 		if slices.Contains(drawn, g.name) {
 			fmt.Fprintf(&b, "\n![Latency of the writes over time, one panel for each variant](benchmarks/writes-%s.svg)\n\n%s", g.name, caption)

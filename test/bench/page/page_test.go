@@ -131,6 +131,19 @@ func TestWhatLiesBeyondTheFloorIsToldByPlace(t *testing.T) {
 	}
 }
 
+func TestFailedWritesAreToldByWhatTheyCameTo(t *testing.T) {
+	runs := []ledger.Run{aRun("direct", 0, 0), aRun("direct", 1, 0), aRun("native", 0, 0)}
+	if text := Render(runs, variants, nil); !strings.Contains(text, "No write failed in any run.") {
+		t.Error("it does not say that none failed")
+	}
+	for i := range runs {
+		runs[i].Errors = []ledger.Count{{Error: "leader changed", N: i + 1}}
+	}
+	if got := line(t, Render(runs, variants, nil), "- etcdroll, direct: "); got != "- etcdroll, direct: 3 times `leader changed`" {
+		t.Error(got)
+	}
+}
+
 func TestMedianOfCountsMayLieBetweenTwo(t *testing.T) {
 	runs := []ledger.Run{aRun("direct", 0, 0), aRun("direct", 1, 0)}
 	runs[1].Requests = 3

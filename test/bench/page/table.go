@@ -2,6 +2,8 @@ package page
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/etcdroll/etcdroll/test/bench/ledger"
@@ -44,6 +46,26 @@ func table(runs []ledger.Run, variants []Variant, grace string) string {
 		}
 	}
 	return b.String()
+}
+
+// failures are what the failed writes of all runs came to, by variant.
+func failures(runs []ledger.Run, variants []Variant, grace string) string {
+	var b strings.Builder
+	for _, v := range variants {
+		count := map[string]int{}
+		for _, r := range of(runs, v.Name, grace) {
+			for _, e := range r.Errors {
+				count[e.Error] += e.N
+			}
+		}
+		for _, text := range slices.Sorted(maps.Keys(count)) {
+			fmt.Fprintf(&b, "- %s: %d times `%s`\n", v.Title, count[text], text)
+		}
+	}
+	if b.Len() == 0 {
+		return "\nNo write failed in any run.\n"
+	}
+	return "\nWhat the failed writes of all runs were told:\n\n" + b.String()
 }
 
 // beyond is where a variant spends what it takes beyond the floor.

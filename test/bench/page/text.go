@@ -83,8 +83,8 @@ many runs fit into an hour. That is the harder case for the wall time: what is a
   it is short, and nobody asked for it or has looked whether the others are fit for it.
 - **Fewest moves possible**: of a way down from the highest index two if leadership starts there, else one; leader last, one.
 - **Write gap**: the longest time in which no write was acknowledged, from the change until one second after all was well.
-- **Failed**: not acknowledged within the deadline, tried once by one client that knows all members. They count with
-  their deadline in the percentile.
+- **Failed**: answered with an error, or not within the deadline. Each is tried once, by one client that knows all members, and
+  counts in the percentile with the time until it was given up.
 - **Fewer than all members**: from the first moment at which a member could not be reached until it answered again.
 - **Wall time**: from the template change until the variant says that it has finished: the StatefulSet's current revision is the new
   one and all pods are Ready; the script returns; etcdroll marks the set converged, has locked it and given up its claim. *Until all

@@ -1,6 +1,9 @@
 package stage
 
 import (
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/etcdroll/etcdroll/pkg/guard"
@@ -38,16 +41,20 @@ func (a *attempt) measure(r *ledger.Run) (ledger.Latency, error) {
 	writes := writesOf(a.writer.Samples(a.began), a.began)
 	r.GapFrom, r.Gap = figures.Gap(writes, a.ended.Sub(a.began))
 	r.P999, r.Sent = figures.Percentile(figures.Times(writes), 99.9), len(writes)
-	for _, w := range writes {
-		if w.Failed {
-			r.Failed++
-		}
-	}
+	r.Failed, r.Errors = failures(a.writer.Tally(a.began))
 	r.Function, r.Trigger = a.after[0]-a.before[0], a.after[1]-a.before[1]
 	if err := a.requests(r); err != nil {
 		return ledger.Latency{}, err
 	}
 	return ledger.Latency{Key: r.Key, Buckets: ledger.Buckets(writes)}, nil
+}
+
+// failures are listed without line breaks, which separate them in the table.
+func failures(t writer.Tally) (failed int, errors []ledger.Count) {
+	for _, text := range slices.Sorted(maps.Keys(t.Errors)) {
+		errors = append(errors, ledger.Count{Error: strings.Join(strings.Fields(text), " "), N: t.Errors[text]})
+	}
+	return t.Failed, errors
 }
 
 func writesOf(samples []writer.Sample, began time.Time) []figures.Write {
