@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	"time"
 
 	"github.com/etcdroll/etcdroll/test/chaos/ledger"
 	"github.com/etcdroll/etcdroll/test/chaos/plan"
@@ -19,10 +20,13 @@ type options struct {
 	rounds   int
 	seed     int64
 	round    int
+	from     int
+	enough   time.Duration
 	parallel int
 	csv      string
 	doc      string
 	logs     string
+	keep     bool
 	plan     bool
 }
 
@@ -35,6 +39,9 @@ func main() {
 	flag.StringVar(&o.csv, "csv", "", "file that a row is appended to for each round")
 	flag.StringVar(&o.doc, "doc", "", "document whose figures are replaced by those of all rows of -csv; nothing is rolled")
 	flag.StringVar(&o.logs, "logs", "", "directory for what failed rounds leave behind (default: a new one in the system's)")
+	flag.IntVar(&o.from, "from", 0, "number of the first round")
+	flag.DurationVar(&o.enough, "for", 0, "begin no more rounds after this time; 0 makes all of them")
+	flag.BoolVar(&o.keep, "keep", false, "keep logs and timelines also when every invariant held")
 	flag.BoolVar(&o.plan, "plan", false, "print the plans; nothing is rolled")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -73,7 +80,7 @@ func (o options) numbers() (list []int) {
 		return []int{o.round}
 	}
 	for n := range o.rounds {
-		list = append(list, n)
+		list = append(list, o.from+n)
 	}
 	return list
 }

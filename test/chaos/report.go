@@ -31,9 +31,15 @@ func (t *theatre) report(p plan.Round, r judge.Record, v judge.Verdict, err erro
 	}
 	fmt.Printf("round %d %s: %.1f s, %d of %d faults, %d moves, %d other elections, %d halts, %d writes (%s)\n", p.Number, verdict(v), row.Took.Seconds(),
 		len(r.Incidents), len(p.Faults)+len(p.Shared), v.Planned, len(v.Explained)+row.Unplanned, len(r.Halts), r.Acked, p.Shape)
+	text := t.story(p, r, v)
+	file := filepath.Join(t.logs, fmt.Sprintf("seed-%d-round-%d.txt", p.Seed, p.Number))
+	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
+		fmt.Println(err)
+	}
 	if len(v.Findings) > 0 {
 		t.failed++
-		t.tell(p, r, v)
+		fmt.Print(text)
+		fmt.Printf("logs are in %s, the timeline in %s\n", t.logs, file)
 	}
 }
 
@@ -44,20 +50,15 @@ func verdict(v judge.Verdict) string {
 	return "ok"
 }
 
-// tell shows all there is to know about a round that broke something.
-func (t *theatre) tell(p plan.Round, r judge.Record, v judge.Verdict) {
+// story is all there is to know about a round.
+func (t *theatre) story(p plan.Round, r judge.Record, v judge.Verdict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n", p)
 	for _, f := range v.Findings {
 		fmt.Fprintf(&b, "BROKEN %s: %s\n", f.Invariant, f.Text)
 	}
 	fmt.Fprintf(&b, "again: %s\n%s", t.replay(p), timeline.Of(r, v))
-	file := filepath.Join(t.logs, fmt.Sprintf("seed-%d-round-%d.txt", p.Seed, p.Number))
-	if err := os.WriteFile(file, []byte(b.String()), 0o644); err != nil {
-		fmt.Println(err)
-	}
-	fmt.Print(b.String())
-	fmt.Printf("logs are in %s, the timeline in %s\n", t.logs, file)
+	return b.String()
 }
 
 // replay is the command that makes the round again.
@@ -71,7 +72,9 @@ func (t *theatre) summary(took time.Duration) bool {
 		float64(len(t.rows))/took.Hours(), t.parallel, t.unmade)
 	if t.failed == 0 && t.unmade == 0 {
 		fmt.Println("every invariant held")
-		_ = os.RemoveAll(t.logs)
+		if !t.keep {
+			_ = os.RemoveAll(t.logs)
+		}
 		return true
 	}
 	fmt.Printf("%d rounds broke an invariant, %d could not be made; logs are in %s\n", t.failed, t.unmade, t.logs)

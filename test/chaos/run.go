@@ -33,7 +33,7 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 	t := &theatre{options: o, ground: ground, lanes: map[int]*stage.Stage{}}
 	defer t.close()
 	for _, wave := range waves(o.numbers(), o.parallel) {
-		if ctx.Err() != nil {
+		if ctx.Err() != nil || (o.enough > 0 && time.Since(began) > o.enough) {
 			break
 		}
 		t.wave(ctx, wave)
