@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -121,7 +122,7 @@ func TestRowsOfAnotherConfigurationAreNotMixed(t *testing.T) {
 		t.Error(err)
 	}
 	now.Config = "other"
-	if err := Comparable(have, now); err == nil {
-		t.Error("mixed")
+	if err := Comparable(have, now); !errors.Is(err, ErrMixed) {
+		t.Errorf("mixed: %v", err)
 	}
 }

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 )
@@ -32,11 +33,14 @@ func (p Plan) Missing(have []Run) []Key {
 // StartLeader is who leads at the start of a run: every index in its turn.
 func StartLeader(number, members int) int { return number % members }
 
-// Comparable is an error if rows were measured under another configuration.
+// ErrMixed says that rows cannot stand in one table.
+var ErrMixed = errors.New("measured under another configuration")
+
+// Comparable is ErrMixed if rows were measured under another configuration.
 func Comparable(have []Run, now Setting) error {
 	for _, r := range have {
 		if r.Config != now.Config {
-			return fmt.Errorf("there are rows measured with %q, and now it is %q: they cannot stand in one table", r.Config, now.Config)
+			return fmt.Errorf("%w: %q, and now it is %q", ErrMixed, r.Config, now.Config)
 		}
 	}
 	return nil

@@ -15,11 +15,12 @@ import (
 
 // measure fills in the row from what observer, writer, audit log and kernel say.
 func (a *attempt) measure(r *ledger.Run) (ledger.Latency, error) {
+	r.Began = a.began
 	report, err := a.observer.Report(a.mark)
 	if err != nil {
 		return ledger.Latency{}, err
 	}
-	r.Began, r.Wall, r.Healthy = a.began, a.wall, a.healthy
+	r.Wall, r.Healthy = a.wall, a.healthy
 	r.Unplanned, r.Moves, r.Minimum = report.Unplanned, report.Planned, figures.MinimumMoves(a.Members, r.Leader, !a.variant.onDelete)
 	r.Degraded, r.MostDown = report.Degraded, report.MembersDown
 	if a.variant.soaks {

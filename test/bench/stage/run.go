@@ -33,8 +33,8 @@ type attempt struct {
 	after   [2]time.Duration
 }
 
-// Run makes one run. An error means that there was none: what went wrong in the
-// run itself is its outcome.
+// Run makes one run. An error means that there was none: what goes wrong from the
+// template change on is its outcome.
 func (s *Stage) Run(ctx context.Context, key ledger.Key, setting ledger.Setting) (ledger.Run, ledger.Latency, error) {
 	variant, err := Find(key.Variant)
 	if err != nil {
@@ -61,7 +61,10 @@ func (s *Stage) Run(ctx context.Context, key ledger.Key, setting ledger.Setting)
 		r.Outcome = err.Error()
 	}
 	latency, err := a.measure(&r)
-	return r, latency, err
+	if err != nil {
+		r.Outcome = "not measured: " + err.Error()
+	}
+	return r, latency, nil
 }
 
 // prepare hands the set to the variant and puts leadership where the run wants it.

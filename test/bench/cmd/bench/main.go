@@ -112,39 +112,59 @@ func run(ctx context.Context, o options) error {
 	return errors.Join(measured, page.Write(files, stage.Described()))
 }
 
+// tries is how often in a row a cluster may fail before it has made one run.
+const tries = 3
+
+// measure makes what is missing. A cluster that can no longer be prepared for
+// the next run is replaced by another one.
 func measure(ctx context.Context, o options, files page.Files) error {
+	until := time.Now().Add(o.most)
+	for failed := 0; ; {
+		made, err := sitting(ctx, o, files, until)
+		if made > 0 {
+			failed = 0
+		}
+		if failed++; err == nil || ctx.Err() != nil || failed == tries || errors.Is(err, ledger.ErrMixed) {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "bench: begins anew:", err)
+	}
+}
+
+// sitting makes missing runs on one cluster and says how many.
+func sitting(ctx context.Context, o options, files page.Files, until time.Time) (made int, err error) {
 	have, err := ledger.Read(files.Runs)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	missing := o.Missing(have)
 	fmt.Fprintf(os.Stderr, "%d runs are there, %d are to make\n", len(have), len(missing))
 	if len(missing) == 0 {
-		return nil
+		return 0, nil
 	}
-	began := time.Now()
 	s, err := stage.Open(ctx, o.Options, os.Stderr)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer s.Close()
 	setting, err := s.Setting(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	if err := ledger.Comparable(have, setting); err != nil {
-		return fmt.Errorf("%w; start anew with FRESH=1", err)
+		return 0, fmt.Errorf("start anew with FRESH=1: %w", err)
 	}
-	for n, key := range missing {
-		if o.most > 0 && time.Since(began) > o.most {
-			fmt.Fprintf(os.Stderr, "%d runs are left for another time\n", len(missing)-n)
-			return nil
+	for _, key := range missing {
+		if o.most > 0 && time.Now().After(until) {
+			fmt.Fprintf(os.Stderr, "%d runs are left for another time\n", len(missing)-made)
+			return made, nil
 		}
 		if err := one(ctx, s, key, setting, files); err != nil {
-			return fmt.Errorf("run %d of %d: %w", n+1, len(missing), err)
+			return made, fmt.Errorf("%s with %s, run %d: %w", key.Variant, key.Grace, key.Number, err)
 		}
+		made++
 	}
-	return nil
+	return made, nil
 }
 
 func one(ctx context.Context, s *stage.Stage, key ledger.Key, setting ledger.Setting, files page.Files) error {
