@@ -26,6 +26,7 @@ type Options struct {
 	Members  int
 	Cooldown time.Duration // soak after each restart, of those that soak
 	Rate     int           // writes a second
+	Keep     bool          // leave the scratch directory with all logs
 }
 
 // Stage is set up once and used for run after run.
@@ -61,7 +62,11 @@ func Open(ctx context.Context, o Options, progress io.Writer) (s *Stage, err err
 	if err != nil {
 		return s, err
 	}
-	s.atEnd(func() { _ = os.RemoveAll(dir) })
+	if o.Keep {
+		_, _ = fmt.Fprintln(progress, "logs are in", dir)
+	} else {
+		s.atEnd(func() { _ = os.RemoveAll(dir) })
+	}
 	for _, part := range []struct {
 		what string
 		do   func(context.Context, string) error

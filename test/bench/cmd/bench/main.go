@@ -48,6 +48,7 @@ func parse(args []string) (options, error) {
 	flags.IntVar(&o.Rate, "rate", 200, "writes a second")
 	flags.BoolVar(&o.fresh, "fresh", false, "drop what was measured before")
 	flags.BoolVar(&o.pageOnly, "page", false, "run nothing, write the document from the rows that are there")
+	flags.BoolVar(&o.Keep, "keep", false, "keep the scratch directory with all logs")
 	flags.DurationVar(&o.most, "for", 0, "begin no run after so long; 0 is no limit")
 	flags.StringVar(&o.out, "out", "", "`directory` for document, table and pictures (default: docs of this checkout)")
 	if err := flags.Parse(args); err != nil {
