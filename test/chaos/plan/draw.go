@@ -25,7 +25,7 @@ func Make(seed int64, number int) Round {
 	r.Shape = shape(source(seed, forShape, generation*Lanes+r.Lane()))
 	random := source(seed, forRound, number)
 	r.Leader = random.IntN(r.Shape.Members)
-	for range 1 + random.IntN(4) {
+	for range 2 + random.IntN(4) {
 		r.add(one(random, r.Shape))
 	}
 	if wave := source(seed, forWave, r.Wave()); wave.IntN(3) == 0 {
