@@ -9,6 +9,7 @@ import (
 	"github.com/etcdroll/etcdroll/test/chaos/fault"
 	"github.com/etcdroll/etcdroll/test/chaos/judge"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
+	"github.com/etcdroll/etcdroll/test/e2e/relay"
 )
 
 // seen is how long a change that a fault has made may take to be seen here.
@@ -97,7 +98,7 @@ const (
 	rest = 1500 * time.Millisecond
 	// And then nothing may happen for so long.
 	quietFor = 2500 * time.Millisecond
-	restsFor = 8 * time.Second
+	restsFor = 15 * time.Second
 )
 
 // beQuiet waits until the chain of events has ended and watches the silence.
@@ -131,10 +132,18 @@ func (r *Round) beQuiet(ctx context.Context) {
 	r.record.Quiet = q
 }
 
-func (r *Round) lastEvent() time.Time {
-	at := r.record.Settled
-	for _, e := range r.Relay.Events() {
-		if e.At.After(at) {
+// lastEvent is when something last happened to an event. One that has not been
+// answered is happening now: the visit that marks the set as converged goes on to
+// tell the world of it, in a Kubernetes Event and a fact, and that is the end of
+// the roll and not something after it.
+func (r *Round) lastEvent() time.Time { return lastOf(r.Relay.Events(), r.record.Settled) }
+
+func lastOf(list []relay.Event, at time.Time) time.Time {
+	for _, e := range list {
+		switch {
+		case e.Status == 0 && e.Failed == "":
+			return time.Now()
+		case e.At.After(at):
 			at = e.At
 		}
 	}

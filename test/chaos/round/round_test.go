@@ -8,6 +8,7 @@ import (
 	"github.com/etcdroll/etcdroll/test/chaos/judge"
 	"github.com/etcdroll/etcdroll/test/chaos/plan"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
+	"github.com/etcdroll/etcdroll/test/e2e/relay"
 )
 
 var start = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -54,6 +55,16 @@ func TestItIsSettledWhenTheLastOfWriteAndFaultIsOver(t *testing.T) {
 		if got := settledAt(h, at(healed)); !got.Equal(at(want)) {
 			t.Errorf("healed at %d: settled %s, want %s", healed, got, at(want))
 		}
+	}
+}
+
+func TestAnEventThatIsNotAnsweredIsNotOver(t *testing.T) {
+	list := []relay.Event{{At: at(1), Status: 200}, {At: at(4), Failed: "refused"}}
+	if got := lastOf(list, at(2)); !got.Equal(at(4)) {
+		t.Errorf("the last was at %s", got)
+	}
+	if got := lastOf(append(list, relay.Event{At: at(3)}), at(2)); time.Since(got) > time.Minute {
+		t.Errorf("one is under way, and the last was at %s", got)
 	}
 }
 
