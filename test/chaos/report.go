@@ -72,9 +72,6 @@ func (t *theatre) summary(took time.Duration) bool {
 		float64(len(t.rows))/took.Hours(), t.parallel, t.unmade)
 	if t.failed == 0 && t.unmade == 0 {
 		fmt.Println("every invariant held")
-		if !t.keep {
-			_ = os.RemoveAll(t.logs)
-		}
 		return true
 	}
 	fmt.Printf("%d rounds broke an invariant, %d could not be made; logs are in %s\n", t.failed, t.unmade, t.logs)

@@ -28,7 +28,12 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 	if err != nil {
 		return false, err
 	}
-	defer end()
+	defer func() {
+		end() // first: what ends the cluster's processes lies in the same directory
+		if ok && !o.keep {
+			_ = os.RemoveAll(o.logs)
+		}
+	}()
 	began := time.Now()
 	t := &theatre{options: o, ground: ground, lanes: map[int]*stage.Stage{}}
 	defer t.close()

@@ -18,7 +18,7 @@ import (
 )
 
 const (
-	writesPerSecond = 20
+	writesPerSecond = 10
 	// beginsWithin is how long a set that is kept may take to be at rest.
 	beginsWithin = time.Minute
 	// faultsWithin bounds the wait for anchors: a fault whose moment has not come by
