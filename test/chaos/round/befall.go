@@ -3,6 +3,7 @@ package round
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -94,7 +95,7 @@ func Befall(ctx, pending context.Context, f fault.Fault, p plan.Fault) []judge.I
 		i.From = t.From
 	}
 	if err != nil {
-		i.Note = "not healed: " + err.Error()
+		i.Note = fmt.Sprintf("not healed: %.200s", err)
 	}
 	return []judge.Incident{i}
 }
