@@ -41,7 +41,10 @@ func (v *Visit) happenings() []happening {
 	// That the leader has moved is known, and written, one look after the call.
 	if d.Write.Record.Moves > v.Sight.Record.Moves {
 		leader, term := leaderAndTerm(v.Sight.Snapshot)
-		list = append(list, happening{"LeaderMoved", "MoveLeader", fmt.Sprintf("member %s leads in term %s", leader, term), false})
+		if i := v.Sight.LeaderIndex(); i >= 0 {
+			leader = fmt.Sprintf("%s (member %s)", v.Sight.Set.PodName(i), leader)
+		}
+		list = append(list, happening{"LeaderMoved", "MoveLeader", fmt.Sprintf("%s leads in term %s", leader, term), false})
 	}
 	switch {
 	case d.Step == roll.StepRecover, d.Step == roll.StepDelete && d.Reason == roll.ReasonRecovered:
@@ -49,7 +52,8 @@ func (v *Visit) happenings() []happening {
 	case d.Step == roll.StepRelease, d.Step == roll.StepDelete:
 		add("PodReleased", "Release", false)
 	case d.Step == roll.StepLock:
-		add("Relocked", "Lock", d.Reason != roll.ReasonRelocked)
+		// A set that we see for the first time may well have come open.
+		add("Relocked", "Lock", d.Reason != roll.ReasonRelocked && v.Sight.Record.Seq > 0)
 	}
 	switch d.Outcome {
 	case roll.Blocked:
@@ -94,9 +98,10 @@ func (v *Visit) kubeEvent(h happening, at time.Time, instance string) *eventsv1.
 	return e
 }
 
-// because leads with the decision's reason, where the Event's own does not say it.
+// because leads with the decision's reason, where the Event tells of the decision
+// and its own reason does not say it.
 func (v *Visit) because(h happening) string {
-	if reason := string(v.Decision.Reason); reason != h.reason {
+	if reason := string(v.Decision.Reason); reason != h.reason && h.note == v.Decision.Message {
 		return reason + ": " + h.note
 	}
 	return h.note

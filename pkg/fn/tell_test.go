@@ -54,6 +54,20 @@ func TestEventsTellEachChangeOnceBeforeTheAnswer(t *testing.T) {
 	}
 }
 
+// A set that we see for the first time may have been created open, as one whose
+// manifest leaves partition to us. That warns of nothing; a lock of ours that
+// somebody has opened does.
+func TestOnlyAnOpenedLockIsAWarning(t *testing.T) {
+	known := openWorld()
+	known.set.Annotations[events.AnnotationRollout] = `{"uid":"` + string(setUID) + `","seq":4,"done":true}`
+	for kind, w := range map[string]*world{"Normal": openWorld(), "Warning": known} {
+		post(t, handler(w), diverged())
+		if len(w.told) != 1 || w.told[0].Reason != "Relocked" || w.told[0].Type != kind {
+			t.Errorf("want one of type %s: %+v", kind, w.told)
+		}
+	}
+}
+
 // openWorld is an idle set that somebody left open.
 func openWorld() *world {
 	w := newWorld(3)

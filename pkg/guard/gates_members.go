@@ -13,7 +13,7 @@ func eachMember(s Snapshot, p Plan, fault func(i int, m Member) string) []string
 	}
 	var bad []string
 	for i := range s.Set.Indexes() {
-		if p.exempt(i) {
+		if p.exempt(i) || p.answering && !s.Member(i).Reached {
 			continue
 		}
 		if f := fault(i, s.Member(i)); f != "" {

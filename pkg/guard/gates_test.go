@@ -181,8 +181,15 @@ func TestOverridesReachSoftGatesOnlyAndOnlyAsNamed(t *testing.T) {
 	}
 	for _, o := range []Override{{Soaked, "c", noon.Add(time.Hour), "x"}, {Soaked, "b", noon, "x"}, {Soaked, "b", noon.Add(time.Hour), ""}, {Headroom, "b", noon.Add(time.Hour), "x"}} {
 		s.Overrides = []Override{o}
-		if !Judge(s, Plan{Victim: 2}).Get(Soaked).Closed() {
+		f := Judge(s, Plan{Victim: 2}).Get(Soaked)
+		if !f.Closed() {
 			t.Errorf("%+v was honoured", o)
+		}
+		if told := map[bool]string{true: "ended at 2026-03-01T12:00:00Z"}[o.Until.Equal(noon)]; !strings.Contains(f.Note, told) {
+			t.Errorf("%+v: the note is %q", o, f.Note)
+		}
+		if told := o.Revision == "b" || strings.Contains(f.Note, `is for revision "c"`); !told {
+			t.Errorf("%+v: the note is %q", o, f.Note)
 		}
 	}
 	s = healthy(3)
@@ -211,5 +218,28 @@ func TestET18_TheRatioFormIsAnOption(t *testing.T) {
 func TestET37_LagSaturates(t *testing.T) {
 	if Lag(Snapshot{Commit: 5}, Member{Last: Sample{Applied: 9}}) != 0 {
 		t.Error("a member ahead of the commit index read earlier lags")
+	}
+}
+
+// What only repeats that a member is silent is told apart from what is wrong
+// with the others.
+func TestEchoesOfASilentMember(t *testing.T) {
+	s := healthy(3)
+	s.Members[1] = Member{Detail: "no connection"}
+	s.Members[2].Learner = true
+	s.Pods[2].Ready = false
+	var words []Gate
+	for _, f := range Judge(s, NoVictim).Objections() {
+		if !f.Echo {
+			words = append(words, f.Gate)
+		}
+	}
+	if want := []Gate{OnePodInFlight, Soaked, MembersReachable, LearnersAbsent, QuorumAfter}; !slices.Equal(words, want) {
+		t.Errorf("no echoes are %v, want %v", words, want)
+	}
+	for _, f := range Judge(healthy(3), NoVictim) {
+		if f.Echo {
+			t.Errorf("%s echoes nothing", f.Gate)
+		}
 	}
 }

@@ -1,6 +1,10 @@
 package guard
 
-import "slices"
+import (
+	"fmt"
+	"slices"
+	"time"
+)
 
 // Gate names a gate. A gate's name is a sentence that is true when it passes.
 type Gate string
@@ -40,6 +44,9 @@ const (
 type Plan struct {
 	Victim int  // index of the pod to replace; -1 when only health is asked
 	Stuck  bool // the victim is broken already, and exempt from being healthy
+
+	// answering leaves members that do not answer aside. Only echoes asks so.
+	answering bool
 }
 
 // NoVictim asks for health alone.
@@ -57,6 +64,9 @@ type Finding struct {
 	Threshold string // what would pass
 	Note      string // worth saying although it passed
 	Override  string // the reason given for ignoring it; "" when not overridden
+	// Echo: it objects only because of members of which MembersReachable says
+	// already that they do not answer. It forbids the step all the same.
+	Echo bool
 }
 
 // Closed says that the finding forbids the step.
@@ -160,7 +170,18 @@ func Judge(s Snapshot, p Plan) Verdict {
 	for _, c := range checks {
 		v = append(v, c.find(s, p))
 	}
+	if !v.Get(MembersReachable).Passed {
+		v.echoes(s, p)
+	}
 	return v
+}
+
+// echoes marks what would pass, were it not for members that do not answer.
+func (v Verdict) echoes(s Snapshot, p Plan) {
+	p.answering = true
+	for i, c := range checks {
+		v[i].Echo = !v[i].Passed && c.gate != MembersReachable && c.find(s, p).Passed
+	}
 }
 
 // Ask evaluates one gate, for decisions that rest on that one alone.
@@ -180,7 +201,24 @@ func (c check) find(s Snapshot, p Plan) Finding {
 		f.Kind = c.kind
 	}
 	f.Override = override(s, f)
+	if f.Closed() && f.Kind == Soft {
+		f.Note = idleOverride(s, f.Gate)
+	}
 	return f
+}
+
+// idleOverride says why an override that names the gate does not count.
+func idleOverride(s Snapshot, g Gate) string {
+	for _, o := range s.Overrides {
+		switch {
+		case o.Gate != g:
+		case o.Revision != s.Set.UpdateRevision:
+			return fmt.Sprintf("the override for it is for revision %q", o.Revision)
+		case !s.Now.Before(o.Until):
+			return "the override for it ended at " + o.Until.UTC().Format(time.RFC3339)
+		}
+	}
+	return ""
 }
 
 // override is the reason for which a closed soft gate is ignored. A hard

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
+	"github.com/etcdroll/etcdroll/test/config/overlay"
 	"github.com/etcdroll/etcdroll/test/e2e/cluster"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
 )
@@ -91,6 +93,46 @@ func installCommands(t *testing.T) []string {
 	}
 	block, _, _ = strings.Cut(block, "\n```\n")
 	return strings.Split(block, "\n")
+}
+
+// The kustomization that README shows for a namespace of one's own.
+func TestOwnNamespaceOfTheReadme(t *testing.T) {
+	root, err := cluster.Root(t.Context())
+	must(t, err)
+	_, block, found := strings.Cut(read(t, filepath.Join(root, "README.md")), "\n```yaml\nnamespace: ")
+	if !found {
+		t.Fatal("README.md shows no kustomization")
+	}
+	block, _, _ = strings.Cut("namespace: "+block, "\n```\n")
+	dir := t.TempDir()
+	must(t, os.CopyFS(filepath.Join(dir, "config"), os.DirFS(filepath.Join(root, "config"))))
+	must(t, os.WriteFile(filepath.Join(dir, "kustomization.yaml"), []byte(block), 0o644))
+	rendered, err := shared.Kubectl(t.Context(), nil, "kustomize", dir)
+	must(t, err)
+	objects, err := overlay.Parse(rendered)
+	must(t, err)
+	var images []string
+	for _, o := range objects {
+		if o.GetNamespace() != "prod" {
+			t.Errorf("%s %s is in namespace %q", o.GetKind(), o.GetName(), o.GetNamespace())
+		}
+	}
+	deployments, err := overlay.All[appsv1.Deployment](objects, "Deployment")
+	must(t, err)
+	for _, d := range deployments {
+		images = append(images, d.Spec.Template.Spec.Containers[0].Image)
+	}
+	slices.Sort(images)
+	if want := []string{"registry.example/etcdroll/roll-fn:v0.1.0", "registry.example/etcdroll/trigger:v0.1.0"}; !slices.Equal(images, want) {
+		t.Errorf("images %v, want %v", images, want)
+	}
+	grants, err := objects.Grants()
+	must(t, err)
+	if !slices.ContainsFunc(grants, func(g overlay.Grant) bool {
+		return slices.Contains(g.Resources, "pods") && slices.Contains(g.Verbs, "delete")
+	}) {
+		t.Error("the function may not delete pods")
+	}
 }
 
 // checkoutWithPodAddresses is a directory with a copy of config/ in which both

@@ -48,8 +48,9 @@ func TestFleetRollsInWaves(t *testing.T) {
 	}
 	within := rollsWithin + time.Duration(*fleetSize)*time.Minute
 	for i, g := range groups {
-		g.must(g.rolling())
-		g.must(g.observer.Until(g.ctx, within, "the roll has not ended", observer.View.Settled))
+		g.must(g.observer.Until(g.ctx, within, "the roll has not ended", func(v observer.View) bool {
+			return v.Set.Observed >= g.set.Edited && v.Settled()
+		}))
 		r := g.report()
 		safe(t, r)
 		converged(t, r)

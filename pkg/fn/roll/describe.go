@@ -24,11 +24,19 @@ func Describe(d Decision) string {
 	return b.String()
 }
 
-// sentence joins the objections of a verdict.
+// sentence joins the objections of a verdict, without those that only repeat
+// that a member did not answer.
 func sentence(verdict guard.Verdict) string {
 	var parts []string
 	for _, f := range verdict.Objections() {
-		parts = append(parts, fmt.Sprintf("%s: %s (wants: %s)", f.Gate, f.Measured, f.Threshold))
+		if f.Echo {
+			continue
+		}
+		note := ""
+		if f.Note != "" {
+			note = "; " + f.Note
+		}
+		parts = append(parts, fmt.Sprintf("%s: %s (wants: %s%s)", f.Gate, f.Measured, f.Threshold, note))
 	}
 	return orWords(strings.Join(parts, "; "), "no gate objects")
 }

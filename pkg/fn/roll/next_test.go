@@ -39,6 +39,13 @@ func TestNextSaysOneSentencePerState(t *testing.T) {
 		{"SS-12", "index 9 goes before index 8", with(healthy(9, 0)), Stepped, StepRelease, ReasonReleased, 8},
 		{"SS-17", "an idle set found open is locked", with(converged(3), func(o *Observed) { o.Set.Partition = 0 }), Stepped, StepLock, ReasonFoundOpen, 3},
 		{"SS-19", "partition above replicas is locked", with(healthy(3, 0), func(o *Observed) { o.Set.Partition = 5 }), Stepped, StepRelease, ReasonReleased, 2},
+		{"SS-17", "a new set that was created open is locked while its pods are being made", with(forming(time.Second), func(o *Observed) {
+			o.Set.Partition, o.Pods[1], o.Pods[2] = 0, guard.Pod{}, guard.Pod{}
+		}), Stepped, StepLock, ReasonFoundOpen, 3},
+		{"SS-17", "one with a pod of another revision away is not: that pod would come back old", with(healthy(3, 0), func(o *Observed) {
+			o.Set.Partition, o.Pods[2] = 2, guard.Pod{}
+		}), Stepped, StepNote, ReasonFoundOpen, -1},
+		{"", "a member that hangs behind a Ready pod is named", with(healthy(3, 0), func(o *Observed) { o.Members[1] = guard.Member{} }), Blocked, StepNote, ReasonMemberSilent, -1},
 		{"SS-16", "a template change on an open set locks first", with(healthy(3, 0), func(o *Observed) { o.Set.Partition = 1 }), Stepped, StepLock, ReasonFoundOpen, 3},
 		{"SS-04", "a release not yet acted on is waited for", released(2), Waiting, NoStep, ReasonReleased, -1},
 		{"SS-04", "a release not acted on for 10 s is taken back", released(2, later(10*time.Second)), Stepped, StepLock, ReasonDisarmed, 3},

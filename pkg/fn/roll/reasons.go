@@ -30,6 +30,7 @@ const (
 	ReasonGatesClosed         Reason = "GatesClosed"
 	ReasonNoQuorum            Reason = "NoQuorum"
 	ReasonNoneReached         Reason = "NoneReached"
+	ReasonMemberSilent        Reason = "MemberSilent"
 	ReasonSplitView           Reason = "SplitView"
 	ReasonMembershipPending   Reason = "MembershipPending"
 	ReasonRevisionMismatch    Reason = "RevisionMismatch"
@@ -67,7 +68,7 @@ var Reasons = []Text{
 	{ReasonNotManaged, "The set does not carry the label etcdroll.dev/managed=true.", "Set the label on the StatefulSet, not in its template, if it is meant to be rolled."},
 	{ReasonGone, "The set does not exist or is being deleted.", nothing},
 	{ReasonStatusStale, "The StatefulSet controller has not yet seen the latest spec.", "Wait; if it lasts, look at kube-controller-manager."},
-	{ReasonFoundOpen, "The partition was below replicas although no step of ours was in flight; it was locked.", "Find out who lowered it; see the field managers of the set."},
+	{ReasonFoundOpen, "The partition was below replicas although no step of ours was in flight; it was locked.", "Nothing on a set that was just created or adopted; else find out who lowered it, see the field managers of the set."},
 	{ReasonReleased, "One pod was released for replacement.", nothing},
 	{ReasonRelocked, "The released pod has a successor, and the set is locked again.", nothing},
 	{ReasonDisarmed, "A release was taken back before the controller acted on it.", "Nothing; it is planned afresh. If it repeats, look at kube-controller-manager."},
@@ -82,9 +83,10 @@ var Reasons = []Text{
 	{ReasonShapeUnsupported, "The set has a shape that cannot be rolled one guarded pod at a time.", "Use RollingUpdate with maxUnavailable 1 (or unset), or OnDelete, with 1 to 9 replicas, and let scaling finish."},
 	{ReasonConfigInvalid, "The configuration has an unknown, missing or contradictory key.", "Mend the key named in the message."},
 	{ReasonCredentialsInvalid, "A certificate, key, user or password could not be used.", "Mend the Secret named in the message."},
-	{ReasonGatesClosed, "A precondition for the next step is missing.", "Read the named gates and their measured values; it goes on by itself once they pass. A pod that is Ready while its own member is dead has a readiness probe that does not look: delete that pod by hand."},
+	{ReasonGatesClosed, "A precondition for the next step is missing.", "Read the named gates and their measured values; it goes on by itself once they pass."},
 	{ReasonNoQuorum, "Fewer members answer than make a quorum.", "Bring members back before anything else; nothing is restarted meanwhile. If the message names a broken pod, delete it by hand; it is created from another revision."},
 	{ReasonNoneReached, "Pods are Ready, and not one member answers the function.", "Look at the way from the function to the members first: NetworkPolicies, the client port, certificates. The members may be well; restart none."},
+	{ReasonMemberSilent, "A pod is Ready, and its own member does not answer.", "Look at that member's log and at the way to it. If its process is dead or hangs, delete the pod by hand; a readiness probe that asks the member would have told."},
 	{ReasonSplitView, "Members disagree about who leads or which cluster they belong to.", "Check the network between the members; if cluster ids differ, a member was bootstrapped anew."},
 	{ReasonMembershipPending, "The member list has a member that never started.", "Start it, or remove it with etcdctl member remove."},
 	{ReasonRevisionMismatch, "Members have applied the same entries and hold different revisions.", "Treat it as data corruption: compare with etcdctl endpoint hashkv and restore the odd member."},
@@ -93,7 +95,7 @@ var Reasons = []Text{
 	{ReasonLeaderUnknown, "It is not known which member leads, so no pod is given up.", "Wait for the members to agree."},
 	{ReasonNoCandidate, "The next victim leads and no other member can take over.", "Bring another member up to date."},
 	{ReasonNotReady, "The replaced pod did not become Ready in time.", "Look at the pod; mend it or the template, then resume."},
-	{ReasonPodBroken, "The replaced pod does not start on the target revision.", "Change the template, forward or back; that clears the halt. Deleting the pod by hand brings it back on the last good revision."},
+	{ReasonPodBroken, "The replaced pod does not start on the target revision.", "Change the template, forward or back; that clears the halt. Delete the broken pod by hand (with the component pod-delete etcdroll does): under RollingUpdate it comes back on the last good revision. Resume only if the cause is elsewhere (registry, node): that tries the same template again."},
 	{ReasonUnschedulable, "The replaced pod cannot be scheduled.", "Compare the node selector and the volume's node affinity; change the template or the nodes, then resume."},
 	{ReasonNotHealthy, "The replaced pod is Ready, but a member is not healthy.", "Read the named gates; mend the member, then resume."},
 	{ReasonPodStuckTerminating, "The released pod does not go away.", "Look at the node named in the message; etcdroll never deletes by force. Then resume."},
@@ -102,8 +104,12 @@ var Reasons = []Text{
 	{ReasonAttemptsExhausted, "One pod was tried the allowed number of times for this revision.", "Look at why it came back old or broken, then resume."},
 	{ReasonPartitionContention, "Somebody else keeps setting partition during the roll.", "Let the tool named in the message leave spec.updateStrategy.rollingUpdate.partition alone, then resume."},
 	{ReasonRevisionFlapping, "The template changed too often within an hour without being rolled out.", "Find what rewrites the template, then resume."},
-	{ReasonDeleteNeeded, "A pod must be deleted and we have no right to.", "Run the command in the message, or grant the pod-delete component; then resume if it is halted."},
+	{ReasonDeleteNeeded, "A pod must be deleted and we have no right to.", "Run the command in the message. With the component pod-delete etcdroll does so itself."},
 }
+
+// TriesAgain says that a resume would meet the very thing that it halted on, as
+// long as the template is the same.
+func (r Reason) TriesAgain() bool { return r == ReasonPodBroken }
 
 // Explain finds the text of a reason; the zero Text when it is not listed.
 func Explain(r Reason) Text {

@@ -185,11 +185,12 @@ func (v *view) outOfAttempts(index int) (Decision, bool) {
 
 // gateReason picks the most telling reason for closed gates.
 func gateReason(v *view, verdict guard.Verdict) Reason {
-	reached, started, ready := 0, true, false
+	reached, started, ready, silent := 0, true, false, false
 	leaders := map[guard.ID]bool{}
 	for i := range v.o.Set.Indexes() {
 		m := v.o.Member(i)
 		ready = ready || v.o.Pod(i).Ready
+		silent = silent || v.o.Pod(i).Ready && !m.Reached
 		if m.Reached {
 			reached++
 			leaders[m.Leader] = true
@@ -205,6 +206,8 @@ func gateReason(v *view, verdict guard.Verdict) Reason {
 		return ReasonNoQuorum
 	case len(leaders) > 1:
 		return ReasonSplitView
+	case v.o.Probed && silent:
+		return ReasonMemberSilent
 	case !started:
 		return ReasonMembershipPending
 	case !verdict.Get(guard.RevisionsConsistent).Passed && v.o.Probed:

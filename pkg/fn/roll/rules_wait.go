@@ -199,7 +199,7 @@ func (v *view) unwell(step Step, health guard.Verdict) Decision {
 			return v.wait(ReasonNotHealthy, step.Index, steady, sentence(health))
 		}
 		if applied <= step.Progress {
-			return v.halt(ReasonNotHealthy, step.Index, "no better after "+patience.String()+": "+sentence(health))
+			return v.halt(ReasonNotHealthy, step.Index, fmt.Sprintf("no better %s after it was noted: %s", patience, sentence(health)))
 		}
 	}
 	d := v.step(StepNote, ReasonNotHealthy, step.Index, sentence(health))

@@ -37,7 +37,8 @@ and what changes, and then, in one write, sets the label etcdroll.dev/managed an
 raises the partition to the number of replicas. It never lowers a partition and
 restarts nothing by itself.
 
-Put the label and the partition into the set's own manifest as well.
+Put the label into the set's own manifest as well, and the partition too unless a
+tool applies that manifest with force (Argo CD, Flux, Helm 4).
 
 Exit codes: 0 adopted, or nothing to change; 1 error; 2 something found stands
 in the way, and nothing was changed.`,
@@ -157,7 +158,7 @@ func (r report) lines(style screen.Style) []string {
 	}
 	lines = append(lines, "result: "+r.Result)
 	if r.Result == "adopted" {
-		lines = append(lines, style.Wrap("", "  ", "put the label and the partition into the set's manifest as well, so that the next apply agrees; then: kubectl etcdroll status "+r.Name+" -n "+r.Namespace)...)
+		lines = append(lines, style.Wrap("", "  ", "put the label into the set's manifest as well, so that the next apply agrees; the partition too, unless the tool applies with force (Argo CD, Flux, Helm 4); then: kubectl etcdroll status "+r.Name+" -n "+r.Namespace)...)
 	}
 	return lines
 }

@@ -6,6 +6,7 @@ import (
 
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdroll/etcdroll/pkg/guard"
 )
@@ -25,12 +26,17 @@ func template(set *appsv1.StatefulSet, budget guard.Budget) []Finding {
 		list = append(list, Finding{Warn, fmt.Sprintf("the livenessProbe of container %s needs a quorum: members that have lost it are restarted on top", etcd.Name), "ask /health?serializable=true or /livez"})
 	}
 	if budget.Read == guard.Yes && !budget.Found {
-		list = append(list, Finding{Warn, "no PodDisruptionBudget selects the pods: a drain may take a member down while etcdroll has another", "see config/components/disruption-budget"})
+		list = append(list, Finding{Warn, "no PodDisruptionBudget selects the pods: a drain may take a member down while etcdroll has another", budgetCommand(set)})
 	}
 	if budget.Read != guard.Yes {
 		list = append(list, Finding{Note, "whether a PodDisruptionBudget selects the pods could not be read with your rights", ""})
 	}
 	return list
+}
+
+// budgetCommand keeps two members from being evicted at once.
+func budgetCommand(set *appsv1.StatefulSet) string {
+	return fmt.Sprintf("kubectl -n %s create poddisruptionbudget %s --max-unavailable=1 --selector='%s'", set.Namespace, set.Name, metav1.FormatLabelSelector(set.Spec.Selector))
 }
 
 // container is the one that is named etcd, else the first.

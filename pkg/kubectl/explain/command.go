@@ -78,7 +78,7 @@ func texts() []Text {
 	for _, g := range guard.Gates() {
 		kind := "It is hard: it cannot be overridden."
 		if g.Kind == guard.Soft {
-			kind = "It is soft: annotation etcdroll.dev/override can name it, for one revision, with an expiry and a reason."
+			kind = "It is soft: annotation etcdroll.dev/override can name it, for one revision, with an expiry and a reason; docs/runbooks.md has the command."
 		}
 		list = append(list, Text{string(g.Gate), "gate", "passes when " + g.Passes + ".", kind})
 	}

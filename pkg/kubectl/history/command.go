@@ -87,7 +87,8 @@ func run(ctx context.Context, a *access.Access, name string, most int, out acces
 
 func of(o roll.Observed) History {
 	h := History{Namespace: o.Set.Namespace, Name: o.Set.Name, Last: o.Record.Last, Recent: []Happening{}, podName: o.Set.PodName}
-	if r := o.Record; r.Seq > 0 && !r.Done && r.UID == o.Set.UID {
+	// A set that is forming has a record and no roll.
+	if r := o.Record; r.Seq > 0 && !r.Done && r.UID == o.Set.UID && !r.Started.IsZero() {
 		h.Current = &Current{Target: r.Target, Started: r.Started, Steps: r.Seq - r.FirstSeq, Moves: r.Moves, Unplanned: r.Unplanned}
 		if len(r.Recent) > 1 {
 			h.Current.Abandoned = r.Recent

@@ -56,6 +56,12 @@ func TestTheReceiptAndWhatHappenedLately(t *testing.T) {
 }
 
 func TestNothingHasBeenRolledYet(t *testing.T) {
+	forming := testcluster.Set(func(s *appsv1.StatefulSet) {
+		s.Annotations[events.AnnotationRollout] = `{"uid":"uid-set","seq":1}`
+	})
+	if out := show(t, forming); strings.Contains(out, "under way") {
+		t.Errorf("a set that is forming is in no roll: %s", out)
+	}
 	if out := show(t, testcluster.Set(nil)); !strings.Contains(out, "no roll has been completed yet") {
 		t.Error(out)
 	}

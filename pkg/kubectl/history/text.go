@@ -12,7 +12,7 @@ func (h History) lines(style screen.Style) []string {
 	if c := h.Current; c != nil {
 		lines = append(lines,
 			"  under way: to "+c.Target,
-			fmt.Sprintf("    since %s; %d steps, %d leader moves, %d unplanned elections", stamp(c.Started), c.Steps, c.Moves, c.Unplanned))
+			fmt.Sprintf("    since %s; steps: %d, leader moves: %d, unplanned elections: %d", stamp(c.Started), c.Steps, c.Moves, c.Unplanned))
 		for _, s := range c.Abandoned {
 			lines = append(lines, fmt.Sprintf("    template %s seen at %s", s.Target, stamp(s.At)))
 		}
@@ -33,7 +33,7 @@ func (h History) receipt(style screen.Style) []string {
 	lines := []string{
 		"  last roll: to " + r.Target,
 		fmt.Sprintf("    from %s to %s, %s", stamp(r.Started), stamp(r.Finished), took(r.Started, r.Finished)),
-		fmt.Sprintf("    %d steps, %d leader moves, %d unplanned elections (term %d to %d), worst lag %d", r.Steps, r.Moves, r.Unplanned, r.FirstTerm, r.LastTerm, r.WorstLag),
+		fmt.Sprintf("    steps: %d, leader moves: %d, unplanned elections: %d (term %d to %d), worst lag: %d", r.Steps, r.Moves, r.Unplanned, r.FirstTerm, r.LastTerm, r.WorstLag),
 	}
 	for _, text := range h.podTimes(r) {
 		lines = append(lines, "    "+text)

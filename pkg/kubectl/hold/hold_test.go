@@ -60,7 +60,7 @@ func TestResumeNamesTheHaltAndWhatComesNext(t *testing.T) {
 	if notes(t, c)[events.AnnotationResume] != id {
 		t.Errorf("annotations %v", notes(t, c))
 	}
-	for _, want := range []string{"halt " + id + " (PodBroken) is cleared", "next: every gate is open; leadership moves off etcd-2, then it is replaced"} {
+	for _, want := range []string{"halt " + id + " (PodBroken) is cleared", "the template is still " + testcluster.Next, "next: every gate is open; leadership moves off etcd-2, then it is replaced"} {
 		if !strings.Contains(c.Out.String(), want) {
 			t.Errorf("%q is missing in %s", want, c.Out.String())
 		}

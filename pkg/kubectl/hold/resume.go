@@ -68,6 +68,9 @@ func release(set *appsv1.StatefulSet, o roll.Observed, halt string) (map[string]
 	case look.Halted(o):
 		changes[events.AnnotationResume] = id
 		said = append(said, fmt.Sprintf("%s: halt %s (%s) is cleared", name, id, o.Status.Reason))
+		if o.Status.Reason.TriesAgain() {
+			said = append(said, fmt.Sprintf("the template is still %s, with which the pod did not start; if that is at fault, change it instead", o.Set.UpdateRevision))
+		}
 	case halt != "":
 		return nil, nil, fmt.Errorf("--halt-id %s: %s is not halted; it stands at %s", halt, name, orNone(o.Status.Phase))
 	}

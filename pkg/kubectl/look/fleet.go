@@ -5,6 +5,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/util/duration"
 
+	"github.com/etcdroll/etcdroll/pkg/fn/roll"
 	"github.com/etcdroll/etcdroll/pkg/kubectl/screen"
 )
 
@@ -33,8 +34,14 @@ func Fleet(sets []Set, style screen.Style, namespaces, wide bool) []string {
 
 func (s Set) row(style screen.Style) []screen.Cell {
 	reason, message := s.Reason, s.Message
-	if s.Converged {
+	switch {
+	case s.Converged && s.Paused:
+		reason, message = "Paused", "the next change of the template will wait for a resume"
+	case s.Converged:
 		reason, message = "", ""
+	case s.Step != nil && s.Standing == Standing(roll.PhaseRolling):
+		// How far the step has come says more than the words of its last write.
+		message = s.Step.String()
 	}
 	updated := fmt.Sprintf("%s %d/%d", style.Bar(s.Updated, s.Replicas, 6), s.Updated, s.Replicas)
 	row := []screen.Cell{{Text: s.Namespace}, {Text: s.Name}, {Text: string(s.Standing), Tone: s.Standing.Tone()}, {Text: updated}, {Text: fmt.Sprintf("%d/%d", s.Ready, s.Replicas)}}

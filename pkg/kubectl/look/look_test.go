@@ -83,6 +83,10 @@ func scenes() map[string]scene {
 		set.Annotations[events.AnnotationMessage] = "CaughtUp: etcd-1 is 6231 entries behind"
 		set.Annotations[events.AnnotationRollout] = `{"uid":"uid-set","seq":3,"target":"` + testcluster.Next + `","started":"2026-11-30T10:40:00Z","blockedBy":["CaughtUp"]}`
 	}
+	held := func(set *appsv1.StatefulSet) {
+		testcluster.Converged(set)
+		set.Annotations[events.AnnotationPaused] = "true"
+	}
 	lags := func(m []guard.Member) { m[1].Last.Applied, m[1].First.Applied = 38, 30 }
 	return map[string]scene{
 		"converged": {set: testcluster.Set(testcluster.Converged), pods: pods(testcluster.Old, testcluster.Old, testcluster.Old)},
@@ -92,6 +96,7 @@ func scenes() map[string]scene {
 		"blocked":   {set: testcluster.Set(blocked), pods: pods(testcluster.Old, testcluster.Old, testcluster.Old), spoil: lags},
 		"halted":    {set: testcluster.Set(testcluster.Halted), pods: broken, spoil: func(m []guard.Member) { m[2] = guard.Member{} }},
 		"pending":   {set: testcluster.Set(func(s *appsv1.StatefulSet) { testcluster.Converged(s); testcluster.Outdated(s) }), pods: pods(testcluster.Old, testcluster.Old, testcluster.Old)},
+		"held":      {set: testcluster.Set(held), pods: pods(testcluster.Old, testcluster.Old, testcluster.Old)},
 		"unasked":   {set: testcluster.Set(testcluster.Converged), pods: pods(testcluster.Old, testcluster.Old, testcluster.Old), mute: true},
 	}
 }
@@ -118,7 +123,7 @@ func TestASetInColour(t *testing.T) {
 
 func TestAFleetAsItLooks(t *testing.T) {
 	var sets []look.Set
-	for _, name := range []string{"converged", "cooling", "blocked", "halted", "pending"} {
+	for _, name := range []string{"converged", "cooling", "blocked", "halted", "pending", "held"} {
 		s := scenes()[name]
 		s.set.Name = "etcd-" + name
 		sets = append(sets, look.At(look.Facts{Object: s.set, Observed: fn.Read(s.set, nil, testcluster.Noon)}))

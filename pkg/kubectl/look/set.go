@@ -26,6 +26,7 @@ type Set struct {
 	Namespace string   `json:"namespace"`
 	Name      string   `json:"name"`
 	Standing  Standing `json:"standing"`
+	Paused    bool     `json:"paused,omitempty"`
 	Converged bool     `json:"converged"` // at the set's present revision, which the controller has seen
 	Reason    string   `json:"reason,omitempty"`
 	Message   string   `json:"message,omitempty"`
@@ -77,7 +78,7 @@ func At(f Facts) Set {
 	o := f.Observed
 	s := Set{
 		Namespace: o.Set.Namespace, Name: o.Set.Name,
-		Standing: standing(o), Converged: Converged(o),
+		Standing: standing(o), Paused: o.Paused, Converged: Converged(o),
 		Replicas: o.Set.Replicas, Partition: o.Set.Partition, Lock: lockWord(o.Set),
 		From: o.Set.CurrentRevision, To: o.Set.UpdateRevision, Release: o.Release,
 		Sequence: o.Record.Seq, Moves: o.Record.Moves, Unplanned: o.Record.Unplanned, Notes: f.Notes,
@@ -153,7 +154,7 @@ func (s *Set) reasons(o roll.Observed) {
 	case Pending:
 		s.Message = "the template has changed; no step has been taken for it yet"
 	case Unmarked:
-		s.Message = "opted in; nobody has looked at it yet (does the trigger watch this namespace?)"
+		s.Message = "opted in; it is marked once its members are up, healthy and cooled down (if that lasts: does the trigger watch this namespace?)"
 	case Unmanaged, Deleting:
 	default:
 		s.Reason, s.Message = string(o.Status.Reason), o.Status.Message
@@ -207,6 +208,9 @@ func (s *Set) ahead(o roll.Observed) {
 func Objections(verdict guard.Verdict) []Gate {
 	var gates []Gate
 	for _, f := range verdict.Objections() {
+		if f.Echo {
+			continue // what is said of the silent member is enough
+		}
 		gates = append(gates, Gate{Name: string(f.Gate), Measured: f.Measured, Threshold: f.Threshold, Override: f.Kind == guard.Soft})
 	}
 	return gates

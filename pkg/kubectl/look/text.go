@@ -112,9 +112,19 @@ func (s Set) remedies(style screen.Style) []string {
 		lines = style.Wrap("  ", "    ", "do: "+s.Remedy)
 	}
 	if s.HaltID != "" {
-		lines = append(lines, "  halt "+s.HaltID, fmt.Sprintf("  once mended: kubectl etcdroll resume %s -n %s", s.Name, s.Namespace))
+		lines = append(lines, "  halt "+s.HaltID)
+		lines = append(lines, style.Wrap("  ", "    ", GoOn(roll.Reason(s.Reason), s.Namespace, s.Name))...)
 	}
 	return lines
+}
+
+// GoOn is what to type after a halt, and whether that is the right thing to do.
+func GoOn(reason roll.Reason, namespace, name string) string {
+	command := fmt.Sprintf("kubectl etcdroll resume %s -n %s", name, namespace)
+	if reason.TriesAgain() {
+		return "to try this very template again: " + command
+	}
+	return "once mended: " + command
 }
 
 func (s Set) table(wide bool) screen.Table {
@@ -162,10 +172,12 @@ func (m Member) row() []screen.Cell {
 }
 
 func (s Set) gates(style screen.Style) []string {
-	if len(s.Gates) == 0 {
+	switch {
+	case len(s.Gates) == 0 && s.Standing == Standing(roll.PhaseHalted) && s.MovesToCome != nil:
+		return []string{"  no gate objects at present"}
+	case len(s.Gates) == 0:
 		return nil
-	}
-	if s.Standing == Standing(roll.PhaseHalted) {
+	case s.Standing == Standing(roll.PhaseHalted):
 		return style.Wrap("  ", "  ", fmt.Sprintf("%d gates object at present: kubectl etcdroll plan %s -n %s", len(s.Gates), s.Name, s.Namespace))
 	}
 	lines := []string{"  blocked by"}

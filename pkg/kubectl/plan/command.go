@@ -65,8 +65,8 @@ func (o options) run(ctx context.Context, name string) error {
 	} else {
 		o.Print(p.lines(o.Style(), o.out == access.Wide))
 	}
-	if err == nil && p.closed() {
-		return access.Fail(access.ExitStop, "%s/%s does not move on: %s", p.Namespace, p.Name, p.Next.Reason)
+	if reason := p.inTheWay(); err == nil && reason != "" {
+		return access.Fail(access.ExitStop, "%s/%s does not move on: %s", p.Namespace, p.Name, reason)
 	}
 	return err
 }

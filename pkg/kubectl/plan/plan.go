@@ -17,9 +17,12 @@ type Plan struct {
 	From      string        `json:"currentRevision,omitempty"`
 	To        string        `json:"updateRevision,omitempty"`
 
-	Next  Next     `json:"next"`
-	ToGo  []string `json:"podsToReplace"` // in their order
-	Moves *int     `json:"leaderMovesToCome,omitempty"`
+	Next Next `json:"next"`
+	// Problem is a configuration that cannot be used. It stands in the way of the
+	// next step also where none is due; members were not asked.
+	Problem *Problem `json:"problem,omitempty"`
+	ToGo    []string `json:"podsToReplace"` // in their order
+	Moves   *int     `json:"leaderMovesToCome,omitempty"`
 
 	For           string    `json:"gatesFor,omitempty"` // the pod to be taken down; empty: health alone
 	Gates         []Gate    `json:"gates"`
@@ -38,6 +41,13 @@ type Next struct {
 	Pod       string `json:"pod,omitempty"`
 	Partition *int   `json:"partition,omitempty"`
 	Call      string `json:"call,omitempty"`
+}
+
+// Problem is what is wrong with configuration or credentials.
+type Problem struct {
+	Reason  string `json:"reason"`
+	Message string `json:"message"`
+	Remedy  string `json:"remedy,omitempty"`
 }
 
 // Gate is one gate with its reading.
@@ -77,8 +87,13 @@ func of(s *fn.Sight, d roll.Decision, picture look.Set) Plan {
 	if ahead.Plan.Victim >= 0 {
 		p.For = s.Set.PodName(ahead.Plan.Victim)
 	}
+	if c := s.Config; c != nil {
+		p.Problem = &Problem{string(c.Reason), c.Message, roll.Explain(c.Reason).Remedy}
+	}
 	for _, f := range ahead.Verdict {
-		p.Gates = append(p.Gates, gate(f))
+		if p.Problem == nil || len(s.Members) > 0 {
+			p.Gates = append(p.Gates, gate(f))
+		}
 	}
 	for _, l := range s.Settings.Explain() {
 		p.Configuration = append(p.Configuration, Setting{l.Key, l.Value, string(l.Origin), l.About})
@@ -136,10 +151,13 @@ func notes(s *fn.Sight, d roll.Decision) []string {
 	return list
 }
 
-// closed says that something stands in the way of the roll.
-func (p Plan) closed() bool {
-	if p.Next.Outcome == roll.Blocked.String() || p.Next.Outcome == roll.Halted.String() || p.Standing == look.Standing(roll.PhaseHalted) {
-		return true
+// inTheWay is the reason that keeps the roll from going on; "" is none.
+func (p Plan) inTheWay() string {
+	switch {
+	case p.Next.Outcome == roll.Blocked.String(), p.Next.Outcome == roll.Halted.String(), p.Standing == look.Standing(roll.PhaseHalted):
+		return p.Next.Reason
+	case p.Problem != nil:
+		return p.Problem.Reason
 	}
-	return false
+	return ""
 }

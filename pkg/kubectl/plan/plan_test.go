@@ -97,6 +97,27 @@ func TestAWrongConfigurationIsNamed(t *testing.T) {
 	}
 }
 
+// A set with nothing to do says so, and also that its next roll would not begin.
+func TestAWrongConfigurationIsNamedWhereNothingIsDue(t *testing.T) {
+	c := world(func(set *appsv1.StatefulSet) {
+		testcluster.Converged(set)
+		set.Annotations[events.AnnotationConfig] = "roll"
+	}, "cooldown: 10\n")
+	p, err := planned(t, c)
+	if access.ExitCode(err) != access.ExitStop || !strings.Contains(err.Error(), "ConfigInvalid") || p.Next.Reason != "Converged" {
+		t.Errorf("%v: %+v", err, p.Next)
+	}
+	if p.Problem == nil || !strings.Contains(p.Problem.Message, `unknown key "cooldown"`) || len(p.Gates) != 0 {
+		t.Errorf("%+v, gates %v", p.Problem, p.Gates)
+	}
+	text := strings.Join(p.lines(screen.Style{}, false), "\n")
+	for _, want := range []string{"but    ConfigInvalid: ", "gates: not measured"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is missing in %s", want, text)
+		}
+	}
+}
+
 // A member that is silent does not hide what is to come.
 func TestMovesToComeWhileAMemberStarts(t *testing.T) {
 	objects := testcluster.Objects(testcluster.Set(outdated), testcluster.Old)

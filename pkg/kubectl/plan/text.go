@@ -18,6 +18,9 @@ func (p Plan) lines(style screen.Style, wide bool) []string {
 	if p.Next.Remedy != "" {
 		lines = append(lines, style.Wrap("do     ", "       ", p.Next.Remedy)...)
 	}
+	if c := p.Problem; c != nil && c.Reason != p.Next.Reason {
+		lines = append(lines, style.Wrap("but    ", "       ", fmt.Sprintf("%s: %s; no further step can be taken until it is mended. %s", style.Paint(screen.Bad, c.Reason), c.Message, c.Remedy))...)
+	}
 	lines = append(lines, style.Wrap("after  ", "       ", p.toGo())...)
 	lines = append(lines, p.gates(style)...)
 	lines = append(lines, p.configuration(style, wide)...)
@@ -61,6 +64,9 @@ func (p Plan) toGo() string {
 
 func (p Plan) gates(style screen.Style) []string {
 	if len(p.Gates) == 0 {
+		if p.Problem != nil {
+			return []string{"", "gates: not measured, as no member was asked"}
+		}
 		return nil
 	}
 	head := "gates for health alone"

@@ -58,6 +58,9 @@ Exit codes:
 }
 
 func (o options) run(ctx context.Context, name string) error {
+	if o.timeout < 0 {
+		return fmt.Errorf("--timeout must not be negative, not %s; 0 looks once", o.timeout)
+	}
 	cluster, err := o.Connect()
 	if err != nil {
 		return err
@@ -82,8 +85,8 @@ func (o options) verdict(set *appsv1.StatefulSet, now time.Time) (bool, error) {
 		return true, nil
 	case look.Halted(observed) && observed.ResumeToken != observed.Status.HaltID:
 		s := observed.Status
-		return true, access.Fail(access.ExitStop, "%s/%s is halted: %s: %s What to do: %s Then: kubectl etcdroll resume %s -n %s",
-			set.Namespace, set.Name, s.Reason, sentence(s.Message), roll.Explain(s.Reason).Remedy, set.Name, set.Namespace)
+		return true, access.Fail(access.ExitStop, "%s/%s is halted: %s: %s What to do: %s (%s)",
+			set.Namespace, set.Name, s.Reason, sentence(s.Message), roll.Explain(s.Reason).Remedy, look.GoOn(s.Reason, set.Namespace, set.Name))
 	}
 	return false, nil
 }

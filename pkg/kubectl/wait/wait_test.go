@@ -58,6 +58,9 @@ func TestTheExitCodeSaysHowItEnded(t *testing.T) {
 			}
 		})
 	}
+	if code, says := run(t, testcluster.New(testcluster.Set(nil)), "--timeout=-1s"); code != 3 || !strings.Contains(says, "--timeout must not be negative") {
+		t.Errorf("a negative timeout: exit code %d: %s", code, says)
+	}
 	if code, says := run(t, testcluster.New()); code != 3 || !strings.Contains(says, "check the name") {
 		t.Errorf("no such set: exit code %d: %s", code, says)
 	}

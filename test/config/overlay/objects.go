@@ -15,7 +15,8 @@ import (
 // Objects are what a kustomization renders to.
 type Objects []*unstructured.Unstructured
 
-func parse(text []byte) (Objects, error) {
+// Parse reads rendered objects.
+func Parse(text []byte) (Objects, error) {
 	var list Objects
 	documents := utilyaml.NewYAMLOrJSONDecoder(bytes.NewReader(text), 4096)
 	for {

@@ -62,7 +62,7 @@ func Render(ctx context.Context, c *cluster.Cluster, o Overlay) (Objects, error)
 	if err != nil {
 		return nil, err
 	}
-	return parse(out)
+	return Parse(out)
 }
 
 // fieldManager is who applies.

@@ -59,7 +59,7 @@ var Registry = map[string]Proof{
 	".github/ISSUE_TEMPLATE/problem.md |  | kubectl etcdroll status NAME":                                                                                                     {Run: true},
 	"docs/operations.md | Hold everything | kubectl annotate statefulset -l etcdroll.dev/managed=true etcdroll.dev/paused=true --overwrite":                                   {Run: true},
 	"docs/operations.md | Upgrade etcdroll | kubectl etcdroll pause NAME":                                                                                                     {Run: true},
-	"docs/operations.md | Take a set out, uninstall | kubectl label statefulset NAME etcdroll.dev/managed-":                                                                   {Run: true},
+	"docs/operations.md | Take a set out, uninstall | kubectl etcdroll pause NAME":                                                                                            {Run: true},
 	"docs/operations.md | Take a set out, uninstall | kubectl patch statefulset NAME --type=merge -p '{\"spec\":{\"updateStrategy\":{\"rollingUpdate\":{\"partition\":0}}}}'": {Run: true},
 	"docs/operations.md | Take a set out, uninstall | kubectl delete -k config/direct --ignore-not-found":                                                                     {Run: true},
 	"docs/operations.md | See what is going on | kubectl get statefulset -A -l etcdroll.dev/managed=true -o custom-columns='NAMESPACE:.metadata.namespace,NAME:.metadata.name,PHASE:.metadata.annotations.etcdroll\\.dev/phase,REASON:.metadata.annotations.etcdroll\\.dev/reason,PARTITION:.spec.updateStrategy.rollingUpdate.partition,REPLICAS:.spec.replicas'": {Run: true},
