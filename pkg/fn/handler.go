@@ -39,6 +39,8 @@ type Handler struct {
 	Instance   string          // who reports, in Events
 	Stopping   <-chan struct{} // closed when the process shall end; nil never
 	Spans      events.Spans    // told of each event that was taken; nil tells nobody
+
+	lookouts lookouts
 }
 
 // Namespaces are those in which the function acts. The zero value allows none.
@@ -125,7 +127,8 @@ func toAsk(r events.Request) roll.Ask {
 // visit looks, decides and acts, and looks again while it has to wait and
 // may. It acts once.
 func (h *Handler) visit(ctx context.Context, target events.Target, ask roll.Ask, start time.Time) *Visit {
-	v := &Visit{}
+	v, lookout := &Visit{}, h.lookouts.of(target, ask)
+	defer lookout.end()
 	for rounds := 1; ; {
 		v.Outcome = Outcome{}
 		look, cancel := context.WithDeadline(ctx, start.Add(h.MaxWait+lookTime))
@@ -143,7 +146,7 @@ func (h *Handler) visit(ctx context.Context, target events.Target, ask roll.Ask,
 		case v.Outcome.Deed == Written && v.Decision.Outcome == roll.Converged:
 			h.handBack(ctx, v, start)
 			return v
-		case v.waits() && v.Outcome.Deed != Conflict && h.pause(ctx, v.Decision.After, start) == nil:
+		case v.waits() && v.Outcome.Deed != Conflict && h.pause(ctx, v.Decision.After, start, lookout) == nil:
 		default:
 			return v
 		}
@@ -193,7 +196,7 @@ func (h *Handler) handBack(ctx context.Context, converged *Visit, start time.Tim
 }
 
 // pause waits before the next look, or says why there is none.
-func (h *Handler) pause(ctx context.Context, d time.Duration, start time.Time) error {
+func (h *Handler) pause(ctx context.Context, d time.Duration, start time.Time, lookout *lookout) error {
 	d = max(d, 100*time.Millisecond)
 	if h.Clock().Add(d).After(start.Add(h.MaxWait)) {
 		return context.DeadlineExceeded
@@ -205,6 +208,8 @@ func (h *Handler) pause(ctx context.Context, d time.Duration, start time.Time) e
 		return nil
 	case <-ctx.Done():
 		return ctx.Err()
+	case <-lookout.begin():
+		return errRelieved
 	case <-h.Stopping:
 		return errStopped
 	}
