@@ -7,18 +7,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 	"time"
 
-	appsv1 "k8s.io/api/apps/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"github.com/etcdroll/etcdroll/test/config/overlay"
 	"github.com/etcdroll/etcdroll/test/e2e/etcdset"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
 	"github.com/etcdroll/etcdroll/test/e2e/product"
 	"github.com/etcdroll/etcdroll/test/e2e/writer"
+	"github.com/etcdroll/etcdroll/test/knative/broker"
 	"github.com/etcdroll/etcdroll/test/knative/eventing"
 	"github.com/etcdroll/etcdroll/test/knative/mesh"
 )
@@ -36,6 +32,7 @@ type world struct {
 	namespace string
 	mesh      *mesh.Mesh
 	eventing  *eventing.Eventing
+	broker    *broker.Topology
 	function  *product.Part
 	trigger   *product.Part
 	set       *etcdset.Set
@@ -114,33 +111,23 @@ func (w *world) close() {
 	}
 }
 
-// installBroker applies config/broker, with one change: trigger and function run
-// as processes beside the cluster, with the settings and the rights that are
-// rendered, because Knative's own programs want the ports that pods would use.
+// installBroker applies config/broker and starts both parts.
 func (w *world) installBroker() error {
-	objects, err := overlay.Render(w.ctx, shared, overlay.Overlay{Namespace: w.namespace, Resources: []string{"broker"},
-		Patches: []overlay.Patch{{Target: overlay.Target{Kind: "Deployment", Name: "etcdroll-trigger"},
-			Patch: "- {op: replace, path: /spec/replicas, value: 0}"}}})
-	if err != nil {
-		return err
-	}
 	programs, err := product.Build(w.ctx, filepath.Join(shared.Dir, "bin"), "trigger", "roll-fn")
 	if err != nil {
 		return err
 	}
-	place, err := product.InstallObjects(w.ctx, shared, programs, w.namespace, objects)
-	if err != nil {
+	if w.broker, err = broker.Install(w.ctx, shared, w.mesh, programs, w.namespace); err != nil {
 		return err
 	}
-	if err := w.addressService(); err != nil {
+	if w.function, err = w.broker.Place.Function(); err != nil {
 		return err
 	}
-	if err := w.startParts(place, objects); err != nil {
+	if w.trigger, err = w.broker.Place.Trigger(w.broker.Sink, "--leader-elect=false"); err != nil {
 		return err
 	}
-	_, err = shared.Kubectl(w.ctx, nil, "-n", w.namespace, "wait", "--for=condition=Ready", "--timeout=60s", "broker/etcdroll",
-		"trigger/etcdroll-diverged", "trigger/etcdroll-continue", "trigger/etcdroll-resume")
-	if err != nil {
+	w.broker.Route(w.function, w.trigger)
+	if err = w.broker.Ready(w.ctx); err != nil {
 		state, _ := shared.Kubectl(w.ctx, nil, "-n", w.namespace, "get", "broker,trigger,subscription,inmemorychannel", "-o", "yaml")
 		_ = os.WriteFile(filepath.Join(shared.Dir, "logs", "broker-state.yaml"), state, 0o644)
 		return fmt.Errorf("%w\n%s", err, w.eventing.Logs())
@@ -148,76 +135,9 @@ func (w *world) installBroker() error {
 	return nil
 }
 
-// addressService says where the function is, as Serving would.
-func (w *world) addressService() error {
-	url := "http://" + w.functionHost()
-	status := fmt.Sprintf(`{"status":{"url":%q,"address":{"url":%q},"conditions":[{"type":"Ready","status":"True"}]}}`, url, url)
-	_, err := shared.Kubectl(w.ctx, nil, "-n", w.namespace, "patch", "services.serving.knative.dev", "etcdroll-roll-fn", "--subresource=status", "--type=merge", "-p", status)
-	return err
-}
+func (w *world) functionHost() string { return w.broker.FunctionHost() }
 
-func (w *world) functionHost() string {
-	return "etcdroll-roll-fn." + w.namespace + ".svc.cluster.local"
-}
-
-func (w *world) deadLetterHost() string {
-	return "etcdroll-dead-letters." + w.namespace + ".svc.cluster.local"
-}
-
-// startParts runs both parts with what the manifests say.
-func (w *world) startParts(place *product.Place, objects overlay.Objects) error {
-	wait, sink, err := settings(objects, w.namespace)
-	if err != nil {
-		return err
-	}
-	for name, value := range map[string]string{"HTTP_PROXY": w.mesh.URL, "ETCDROLL_MAX_WAIT": wait} {
-		if err := os.Setenv(name, value); err != nil { // for the children
-			return err
-		}
-	}
-	if w.function, err = place.Function(); err != nil {
-		return err
-	}
-	if w.trigger, err = place.Trigger(sink, "--leader-elect=false"); err != nil {
-		return err
-	}
-	w.mesh.Route(w.functionHost(), w.function.URL)
-	w.mesh.Route(w.deadLetterHost(), w.trigger.URL)
-	w.mesh.Route("-kn-channel."+w.namespace+".svc.cluster.local", eventing.DispatcherURL)
-	return nil
-}
-
-// settings are the function's --max-wait and the trigger's sink.
-func settings(objects overlay.Objects, namespace string) (wait, sink string, err error) {
-	for _, o := range objects {
-		switch {
-		case o.GetKind() == "Service" && strings.HasPrefix(o.GetAPIVersion(), "serving.knative.dev/"):
-			containers, _, err := unstructured.NestedSlice(o.Object, "spec", "template", "spec", "containers")
-			if err != nil {
-				return "", "", err
-			}
-			for _, arg := range containers[0].(map[string]any)["args"].([]any) {
-				if value, ok := strings.CutPrefix(arg.(string), "--max-wait="); ok {
-					wait = value
-				}
-			}
-		case o.GetKind() == "Deployment":
-			d, err := overlay.Into[appsv1.Deployment](o)
-			if err != nil {
-				return "", "", err
-			}
-			for _, env := range d.Spec.Template.Spec.Containers[0].Env {
-				if env.Name == "ETCDROLL_SINK" {
-					sink = strings.ReplaceAll(env.Value, "$(POD_NAMESPACE)", namespace)
-				}
-			}
-		}
-	}
-	if wait == "" || sink == "" {
-		err = fmt.Errorf("config/broker sets no --max-wait (%q) or no sink (%q)", wait, sink)
-	}
-	return wait, sink, err
-}
+func (w *world) deadLetterHost() string { return w.broker.DeadLetterHost() }
 
 func (w *world) makeSet() error {
 	o := etcdset.Options{Namespace: w.namespace, Config: etcdset.Quick()}
