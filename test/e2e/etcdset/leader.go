@@ -6,6 +6,7 @@ import (
 	"time"
 
 	clientv3 "go.etcd.io/etcd/client/v3"
+	"go.uber.org/zap"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"github.com/etcdroll/etcdroll/test/e2e/access"
@@ -107,7 +108,7 @@ func (l leadership) move(ctx context.Context, a access.Access, leader string, to
 }
 
 func withClient[T any](a access.Access, endpoint string, call func(*clientv3.Client) (T, error)) (T, error) {
-	client, err := clientv3.New(a.Config(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: time.Second}))
+	client, err := clientv3.New(a.Config(clientv3.Config{Endpoints: []string{endpoint}, DialTimeout: time.Second, Logger: zap.NewNop()}))
 	if err != nil {
 		var none T
 		return none, err
