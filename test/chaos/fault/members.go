@@ -134,7 +134,7 @@ type evict struct {
 
 func (f *evict) Inject(ctx context.Context) error {
 	tries := 0
-	err := insist(ctx, f.For, func() error {
+	err := insist(ctx, f.Every, func() error {
 		pod, err := f.aim(f.s)
 		if err != nil {
 			return err
@@ -148,8 +148,5 @@ func (f *evict) Inject(ctx context.Context) error {
 		})
 	})
 	f.trace.Note = fmt.Sprintf("%d tries", tries)
-	if err == nil {
-		f.For = 0 // it was waited for; nothing lasts
-	}
 	return err
 }

@@ -58,9 +58,7 @@ func (c *caseFile) explain(e observer.Election, used map[int]bool) string {
 		case plan.Freeze, plan.Cut, plan.Slow:
 			why = c.byIllness(e, i)
 		case plan.Evict:
-			if i.UID != "" && c.lost(e, i.Member) && c.within(e.At, i, electionTakes+c.grace(i)) {
-				why = "it led and was ended"
-			}
+			why = c.byEviction(e, i)
 		}
 		if why != "" {
 			return fmt.Sprintf("%s member %d (%s-%s): %s", i.Fault.Kind, i.Member, clock(i.From), clock(c.until(i)), why)
@@ -70,6 +68,43 @@ func (c *caseFile) explain(e observer.Election, used map[int]bool) string {
 		return "a single voter elects itself when it has restarted"
 	}
 	return ""
+}
+
+// byEviction: the leader was ended; or a pod was evicted beside one that was away
+// already, which costs the quorum until one of them is back. The eviction API
+// grants that while the disruption controller is frozen or has not seen the other
+// pod go.
+func (c *caseFile) byEviction(e observer.Election, i Incident) string {
+	switch {
+	case i.UID == "":
+		return ""
+	case c.lost(e, i.Member) && c.within(e.At, i, electionTakes+c.grace(i)):
+		return "it led and was ended"
+	case c.within(e.At, i, electionTakes+c.absence(i)) && c.costsQuorum(i, e.At):
+		return noQuorum
+	}
+	return ""
+}
+
+// absence is how long it took until the evicted pod's successor was up.
+func (c *caseFile) absence(i Incident) time.Duration {
+	for _, p := range c.Report.Replaced {
+		if p.Index == i.Member && !p.Began.Before(i.From) {
+			if p.Back.IsZero() {
+				return c.Report.To.Sub(i.From)
+			}
+			return p.Back.Sub(i.From)
+		}
+	}
+	return 0
+}
+
+const noQuorum = "no quorum was left beside the pod that was away"
+
+// costsQuorum says that with what was away anyway too few members were left.
+func (c *caseFile) costsQuorum(i Incident, until time.Time) bool {
+	n := c.Plan.Shape.Members
+	return 1+c.awayBeside(i.Member, i.From, until) > n-quorum(n)
 }
 
 // grace is how long an evicted pod took to go away: it leads until it ends.
@@ -98,8 +133,8 @@ func (c *caseFile) byIllness(e observer.Election, i Incident) string {
 		return "it led"
 	case c.is(e.Winner, i.Member) && c.wasToTakeOver(e, i):
 		return "it was to take over"
-	case 1+c.awayBeside(i.Member, i.From, e.At) > c.Plan.Shape.Members-quorum(c.Plan.Shape.Members):
-		return "no quorum was left beside the pod that was away"
+	case c.costsQuorum(i, e.At):
+		return noQuorum
 	}
 	return ""
 }

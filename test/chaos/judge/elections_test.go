@@ -76,6 +76,35 @@ func TestTheLeadersEvictionExplainsAnElection(t *testing.T) {
 	broken(t, evicted(1), "no fault explains it", "Elections")
 }
 
+// An eviction beside a pod that is away costs three members their quorum, and
+// whoever is left may only lead again once one of them is back. Beside pods that
+// are all up it costs nothing.
+func TestAnEvictionBesideAPodThatIsAwayIsExplained(t *testing.T) {
+	evicted := func(second float64) Record {
+		b := newTape(three, 1)
+		b.release(1, 2)
+		b.ends(1.2, 2)
+		b.Incidents = append(b.Incidents, Incident{Fault: plan.Fault{Kind: plan.Evict}, Member: 0, UID: "first", From: b.at(second), To: b.at(second)})
+		if second > 3 {
+			b.back(2, 2)
+		}
+		b.ends(second, 0)
+		b.elect(second+1, 1, false)
+		b.back(second+1.1, 0)
+		b.leader = 1
+		if second <= 3 {
+			b.back(second+2, 2)
+		}
+		return b.stop(20)
+	}
+	if v := Judge(evicted(1.5)); len(v.Explained) != 1 {
+		t.Errorf("explained are %+v of %+v", v.Explained, v.Findings)
+	}
+	if v := Judge(evicted(8)); len(v.Explained) != 0 {
+		t.Errorf("explained are %+v", v.Explained)
+	}
+}
+
 // A single voter elects itself at each restart and at no other time.
 func TestASingleVoterElectsItself(t *testing.T) {
 	b := newTape(plan.Shape{Members: 1}, 0)

@@ -81,7 +81,7 @@ type Fault struct {
 	For   time.Duration // until it is healed; 0 where there is nothing to heal
 	Whom  int           // index of the member, or Leader
 	Count int           // copies, functions, responses, per mille of packets
-	Every time.Duration // of a loop, or the longest delay, or the age of answers
+	Every time.Duration // of a loop, or the longest delay, or the age of answers, or how long an eviction is asked for
 	At    string        // checkpoint
 }
 

@@ -57,6 +57,8 @@ func (f Fault) amount() []string {
 		return []string{"by " + round(f.Every)}
 	case StaleReads:
 		return []string{round(f.Every) + " old"}
+	case Evict:
+		return []string{"within " + round(f.Every)}
 	case ResetPartition:
 		return []string{"every " + round(f.Every)}
 	}
