@@ -24,18 +24,18 @@ type lookouts struct {
 type lookout struct {
 	all      *lookouts
 	set      events.Target
-	chain    bool // it carries the chain, and nobody relieves it
+	keeps    bool // it carries the chain, or a person's word, and nobody relieves it
 	relieved chan struct{}
 }
 
 func (l *lookouts) of(set events.Target, ask roll.Ask) *lookout {
-	return &lookout{all: l, set: set, chain: ask.Kind == roll.Continue}
+	return &lookout{all: l, set: set, keeps: ask.Kind != roll.Look}
 }
 
 // begin takes over from whoever polls for the set, once. What it gives is closed
 // when the next one does.
 func (o *lookout) begin() <-chan struct{} {
-	if o.chain || o.relieved != nil {
+	if o.keeps || o.relieved != nil {
 		return o.relieved
 	}
 	o.all.mu.Lock()

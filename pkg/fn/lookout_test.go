@@ -65,7 +65,11 @@ func TestOnlyWhoPollsTakesOver(t *testing.T) {
 	if first.begin() != relieved {
 		t.Error("it has relieved itself")
 	}
-	second := l.of(target, toAsk(events.Request{Kind: events.KindResume}))
+	resume := l.of(target, toAsk(events.Request{Kind: events.KindResume}))
+	if resume.begin() != nil {
+		t.Error("a resume that has to wait can be relieved, and would be lost")
+	}
+	second := l.of(target, toAsk(events.Request{Kind: events.KindDiverged}))
 	second.begin()
 	select {
 	case <-relieved:
