@@ -22,12 +22,27 @@ func Tables(rows []Row) string {
 	for _, s := range slices.Sorted(maps.Keys(shapes)) {
 		fmt.Fprintf(&b, "| %s | %d |\n", s, shapes[s])
 	}
+	b.WriteString(broken(rows))
 	b.WriteString("\n| what came about | times |\n|---|---|\n")
 	kinds := Kinds(rows)
 	for _, k := range plan.Kinds {
 		fmt.Fprintf(&b, "| %s | %d |\n", k, kinds[k])
 	}
 	return b.String()
+}
+
+// broken lists the rounds that broke something, with the seed to make them again.
+func broken(rows []Row) string {
+	var b strings.Builder
+	for _, r := range rows {
+		if len(r.Broken) > 0 {
+			fmt.Fprintf(&b, "| %d | %d | %s | %s |\n", r.Seed, r.Round, r.Shape, strings.Join(slices.Compact(slices.Clone(r.Broken)), ", "))
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\n| seed | round | set | broken |\n|---|---|---|---|\n" + b.String()
 }
 
 func totals(rows []Row) string {
