@@ -36,7 +36,7 @@ var keys = []key{
 	{path: "tls.caFile", derived: "`--trusted-ca-file`, else `ca.crt` beside the certificate", about: "path inside the etcd pod of the CA to trust", at: func(s *Settings) any { return &s.CAFile }},
 	{path: "tls.certFile", derived: "`--cert-file`", about: "path inside the etcd pod of our client certificate", at: func(s *Settings) any { return &s.CertFile }},
 	{path: "tls.keyFile", derived: "`--key-file`", about: "path inside the etcd pod of its key", at: func(s *Settings) any { return &s.KeyFile }},
-	{path: "cooldownSeconds", about: "a pod is Ready this long before the next step", max: day, unit: time.Second, at: func(s *Settings) any { return &s.Limits.Cooldown }},
+	{path: "cooldownSeconds", about: "a pod is Ready this long before the next step, by stamps in whole seconds: up to a second less", max: day, unit: time.Second, at: func(s *Settings) any { return &s.Limits.Cooldown }},
 	{path: "readyTimeoutSeconds", about: "from a pod's release to Ready", min: 1, max: day, unit: time.Second, at: func(s *Settings) any { return &s.Limits.ReadyTimeout }},
 	{path: "healthTimeoutSeconds", about: "from Ready to a healthy member", min: 1, max: day, unit: time.Second, at: func(s *Settings) any { return &s.Limits.HealthTimeout }},
 
