@@ -49,11 +49,13 @@ func (v *view) tries(i int) int { return v.rec.MoveTries[v.o.Member(i).ID.String
 
 // candidates are the members that could lead instead, best first.
 //
-// Fewest tries comes first, so that a failure leads to the next candidate.
-// Then a pod already on target: it will not have to give leadership up again,
-// which makes one move enough unless nobody is on target yet. Among those the
-// highest index, since it was replaced first; among outdated ones the lowest,
-// since it goes last.
+// A pod already on target comes first: it will not have to give leadership up
+// again, which makes one move enough unless nobody is on target yet. One failure
+// does not change that, since it may be ours: a function that dies after the
+// announcement makes no call. After that the fewest tries count, so that a
+// failure leads to the next candidate. Among pods on target the highest index,
+// since it was replaced first; among outdated ones the lowest, since it goes
+// last.
 func (v *view) candidates(victim int) []int {
 	var list []int
 	for i := range v.o.Set.Indexes() {
@@ -64,8 +66,10 @@ func (v *view) candidates(victim int) []int {
 	}
 	slices.SortStableFunc(list, func(a, b int) int {
 		return cmp.Or(
-			cmp.Compare(v.tries(a), v.tries(b)),
+			preferTrue(v.tries(a) < v.o.Limits.MoveTries, v.tries(b) < v.o.Limits.MoveTries),
+			cmp.Compare(max(1, v.tries(a)), max(1, v.tries(b))),
 			preferTrue(!v.outdated(a), !v.outdated(b)),
+			cmp.Compare(v.tries(a), v.tries(b)),
 			preferTrue(v.longUp(a), v.longUp(b)),
 			preferTrue(v.quick(a), v.quick(b)),
 			v.byIndex(a, b),
