@@ -142,7 +142,7 @@ func TestThePluginShowsAndSteersARoll(t *testing.T) {
 	s.kubectl(0, "wait", "etcd", "--timeout=3m")
 	s.happy()
 	s.has(lines(), "Rolling", "etcd-0: revision new", "etcd-1: revision new", "etcd-2: revision new", "Converged 3/3")
-	s.has(s.kubectl(0, "history", "etcd").out, "2 leader moves, 0 unplanned elections", "etcd-2: Ready after", "Converged")
+	s.has(s.kubectl(0, "history", "etcd").out, "leader moves: 2, unplanned elections: 0", "etcd-2: Ready after", "Converged")
 }
 
 // planned checks the plan of a set that has all before it.

@@ -1,6 +1,7 @@
 package gitops
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -9,6 +10,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
 	"github.com/etcdroll/etcdroll/test/docs/blocks"
@@ -115,7 +117,7 @@ func (r *reader) migrates() {
 	}
 	r.has(r.types(guide, steps, "kubectl etcdroll adopt NAME --config-file=config.yaml\n"), "result: adopted", "converged at")
 	r.mark = r.observer.Mark()
-	r.has(r.types(guide, steps, "kubectl patch statefulset NAME"), "converged at", "0 unplanned elections")
+	r.has(r.types(guide, steps, "kubectl patch statefulset NAME"), "converged at", "unplanned elections: 0")
 	if got := r.rolled(); got.Deletions[0] != 1 || got.Deletions[1] != 1 || got.Deletions[2] != 1 {
 		r.Errorf("deletions by index %v", got.Deletions)
 	}
@@ -172,9 +174,12 @@ func (r *reader) argo() {
 // restart.
 func (r *reader) goesBack() {
 	r.mark = r.observer.Mark()
-	r.types("docs/migration.md", "Going back", "kubectl etcdroll pause")
+	r.has(r.types("docs/migration.md", "Going back", "kubectl etcdroll pause"), "condition met", "unlabeled")
 	const guide, section = "docs/operations.md", "Take a set out, uninstall"
-	r.types(guide, section, "kubectl label statefulset NAME etcdroll.dev/managed-")
+	again := fmt.Appendf(nil, `{"metadata":{"labels":{%q:"true"}}}`, events.LabelManaged) // the way back is open
+	_, err := shared.Client.AppsV1().StatefulSets(r.namespace).Patch(r.ctx, r.set.Name, types.MergePatchType, again, metav1.PatchOptions{})
+	must(r.T, err)
+	r.has(r.types(guide, section, "kubectl etcdroll pause"), "condition met", "unlabeled")
 	r.types(guide, section, "kubectl patch statefulset NAME")
 	r.types(guide, section, "kubectl delete -k config/direct")
 	r.until(formsWithin, "the set is not as it was", func(v observer.View) bool { return v.Set.Partition == 0 && v.AllUp() })
