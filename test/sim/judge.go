@@ -90,15 +90,15 @@ func (w *world) judgeVictim(f *function, v int) {
 }
 
 // judgeLock: nobody locks while the released pod is away, as that brings the
-// old revision back; only past the deadline, or when under Parallel another
-// pod could go.
+// old revision back; only past the deadline, when under Parallel another pod
+// could go, or when there is but one revision to come back on.
 func (w *world) judgeLock(f *function, before *set) {
 	e := before.episode
 	if e == nil || !e.ours || !f.truly {
 		return
 	}
 	p := &f.pods[e.index]
-	if p.exists && !p.terminating {
+	if p.exists && !p.terminating || before.seenGen == before.gen && before.current == before.update {
 		return
 	}
 	slack := 2 * time.Second // whole seconds, and the reading before the write

@@ -58,7 +58,8 @@ func (w *world) toRest(when string) string {
 			looks = w.looks()
 		}
 		// On a bad channel silence proves nothing: it takes looks that change nothing.
-		return w.converged() || w.halted() && w.tick-moved > 8 || w.looks() > looks+1
+		halted := w.halted() && w.tick-moved > 8 && (!w.badChannel() || w.looks() > looks)
+		return w.converged() || halted || w.looks() > looks+1
 	})
 	if w.ledger.broken != nil {
 		return "broken"

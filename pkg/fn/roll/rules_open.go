@@ -81,7 +81,7 @@ func (v *view) releasedOutdated() int {
 // foundOpen handles a partition that no step of ours explains: an idle set
 // left open, a foreign write, or a set that was rolling when it was adopted.
 func (v *view) foundOpen() Decision {
-	if v.lockable() || v.oneRevision() {
+	if v.lockable() || v.isNew() {
 		return v.keepStanding(v.lock(ReasonFoundOpen, -1, fmt.Sprintf("found open at partition %d", v.o.Set.Partition)))
 	}
 	step := v.rec.Step
@@ -96,10 +96,10 @@ func (v *view) foundOpen() Decision {
 	return v.wait(ReasonPodAway, -1, steady, "waiting for the missing pod before locking")
 }
 
-// oneRevision says that a pod comes back the same whether the set is open or
-// locked, as with a new set whose pods are still being created.
-func (v *view) oneRevision() bool {
-	return v.o.Set.StatusCurrent() && v.o.Set.CurrentRevision != "" && v.o.Set.CurrentRevision == v.o.Set.UpdateRevision
+// isNew: a set whose pods are still being created has one revision, on which
+// they come whether it is open or locked.
+func (v *view) isNew() bool {
+	return !v.hasFormed() && v.o.Set.StatusCurrent() && v.o.Set.CurrentRevision != "" && v.o.Set.CurrentRevision == v.o.Set.UpdateRevision
 }
 
 // keepStanding leaves the status of a set that stands still as it is: locking
