@@ -52,8 +52,8 @@ func (v *Visit) happenings() []happening {
 	case d.Step == roll.StepRelease, d.Step == roll.StepDelete:
 		add("PodReleased", "Release", false)
 	case d.Step == roll.StepLock:
-		// A set that we see for the first time may well have come open.
-		add("Relocked", "Lock", d.Reason != roll.ReasonRelocked && v.Sight.Record.Seq > 0)
+		// A set that is still forming may well have come open.
+		add("Relocked", "Lock", d.Reason != roll.ReasonRelocked && v.Sight.HasFormed())
 	}
 	switch d.Outcome {
 	case roll.Blocked:

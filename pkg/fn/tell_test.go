@@ -59,7 +59,7 @@ func TestEventsTellEachChangeOnceBeforeTheAnswer(t *testing.T) {
 // somebody has opened does.
 func TestOnlyAnOpenedLockIsAWarning(t *testing.T) {
 	known := openWorld()
-	known.set.Annotations[events.AnnotationRollout] = `{"uid":"` + string(setUID) + `","seq":4,"done":true}`
+	known.set.Annotations[events.AnnotationRollout] = `{"uid":"` + string(setUID) + `","seq":4,"cluster":"7","done":true}`
 	for kind, w := range map[string]*world{"Normal": openWorld(), "Warning": known} {
 		post(t, handler(w), diverged())
 		if len(w.told) != 1 || w.told[0].Reason != "Relocked" || w.told[0].Type != kind {

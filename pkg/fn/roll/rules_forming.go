@@ -56,8 +56,15 @@ func (v *view) stuck(pod guard.Pod) bool {
 }
 
 // hasFormed says that we have seen the set as a cluster, now or before.
-func (v *view) hasFormed() bool {
-	return v.rec.Cluster != 0 || v.o.Status.ConvergedRevision != "" || v.rec.Last != nil
+func (v *view) hasFormed() bool { return hasFormed(v.rec, v.o.Status) }
+
+func hasFormed(r Record, s Status) bool {
+	return r.Cluster != 0 || r.Last != nil || s.ConvergedRevision != ""
+}
+
+// HasFormed says that the set was seen as a cluster before this look.
+func (o Observed) HasFormed() bool {
+	return hasFormed(o.Record, o.Status) && (o.Record.UID == o.Set.UID || o.Status.ConvergedRevision != "")
 }
 
 // neverBootstrapped: nothing was ever up, and what there is will not come up

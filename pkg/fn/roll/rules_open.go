@@ -97,9 +97,11 @@ func (v *view) foundOpen() Decision {
 }
 
 // isNew: a set whose pods are still being created has one revision, on which
-// they come whether it is open or locked.
+// they come whether it is open or locked. The controller may not even have
+// looked at it yet.
 func (v *view) isNew() bool {
-	return !v.hasFormed() && v.o.Set.StatusCurrent() && v.o.Set.CurrentRevision != "" && v.o.Set.CurrentRevision == v.o.Set.UpdateRevision
+	s := v.o.Set
+	return !v.hasFormed() && (s.ObservedGeneration == 0 || s.StatusCurrent() && s.CurrentRevision != "" && s.CurrentRevision == s.UpdateRevision)
 }
 
 // keepStanding leaves the status of a set that stands still as it is: locking
