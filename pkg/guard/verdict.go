@@ -62,7 +62,7 @@ type Finding struct {
 	Passed    bool
 	Measured  string // what was read, in words with a unit
 	Threshold string // what would pass
-	Note      string // worth saying although it passed
+	Note      string // worth saying although it passed, or why an override of it does not count
 	Override  string // the reason given for ignoring it; "" when not overridden
 	// Echo: it objects only because of members of which MembersReachable says
 	// already that they do not answer. It forbids the step all the same.
@@ -88,7 +88,7 @@ func (v Verdict) Overridden() Verdict {
 	return slices.DeleteFunc(slices.Clone(v), func(f Finding) bool { return f.Passed || f.Override == "" })
 }
 
-// Notes are the findings that passed and are worth saying all the same.
+// Notes are the findings with something to say besides their measure.
 func (v Verdict) Notes() Verdict {
 	return slices.DeleteFunc(slices.Clone(v), func(f Finding) bool { return f.Note == "" })
 }

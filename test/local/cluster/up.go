@@ -135,11 +135,7 @@ func (d Dir) discard() error {
 
 // StopComponent ends one component with SIGTERM, then SIGKILL.
 func StopComponent(d Dir, name string) error {
-	c, err := d.component(name)
-	if err != nil {
-		return err
-	}
-	r, err := proc.Read(d.run(), c.Name)
+	c, r, err := d.started(name)
 	if err != nil {
 		return err
 	}
@@ -153,11 +149,7 @@ func StopComponent(d Dir, name string) error {
 // SignalComponent sends a signal to one running component, such as SIGSTOP to
 // freeze it. It is not started again unless it ends.
 func SignalComponent(d Dir, name string, sig unix.Signal) error {
-	c, err := d.component(name)
-	if err != nil {
-		return err
-	}
-	r, err := proc.Read(d.run(), c.Name)
+	_, r, err := d.started(name)
 	if err != nil {
 		return err
 	}
@@ -169,11 +161,7 @@ func SignalComponent(d Dir, name string, sig unix.Signal) error {
 
 // StartComponent starts a stopped component as it was and waits until it is ready.
 func StartComponent(ctx context.Context, d Dir, name string) error {
-	c, err := d.component(name)
-	if err != nil {
-		return err
-	}
-	r, err := proc.Read(d.run(), c.Name)
+	c, r, err := d.started(name)
 	if err != nil {
 		return err
 	}
@@ -204,6 +192,16 @@ func (d Dir) component(name string) (Component, error) {
 		known = append(known, c.Name)
 	}
 	return Component{}, fmt.Errorf("no component %q: known are %v", name, known)
+}
+
+// started is a component and the record of the process that runs it.
+func (d Dir) started(name string) (Component, proc.Record, error) {
+	c, err := d.component(name)
+	if err != nil {
+		return Component{}, proc.Record{}, err
+	}
+	r, err := proc.Read(d.run(), c.Name)
+	return c, r, err
 }
 
 func copyFile(from, to string) error {
