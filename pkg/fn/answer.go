@@ -1,8 +1,10 @@
 package fn
 
 import (
+	"bytes"
 	"context"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
@@ -112,7 +114,29 @@ func (v *Visit) factEvent(at time.Time, parent *event.Event) *event.Event {
 	return &e
 }
 
-// write sends the answer.
+// deliver sends the answer whole and with its length, so that the caller has it
+// although the handler goes on.
+func (a Answer) deliver(ctx context.Context, w http.ResponseWriter) {
+	whole := &letter{header: w.Header(), status: http.StatusOK}
+	a.write(ctx, whole)
+	w.Header().Set("Content-Length", strconv.Itoa(whole.body.Len()))
+	w.WriteHeader(whole.status)
+	_, _ = w.Write(whole.body.Bytes())        // who has gone away will ask again
+	_ = http.NewResponseController(w).Flush() // whoever cannot waits for the end of the handler
+}
+
+// letter is an answer before it is sent.
+type letter struct {
+	header http.Header
+	status int
+	body   bytes.Buffer
+}
+
+func (l *letter) Header() http.Header            { return l.header }
+func (l *letter) WriteHeader(status int)         { l.status = status }
+func (l *letter) Write(text []byte) (int, error) { return l.body.Write(text) }
+
+// write makes the answer.
 func (a Answer) write(ctx context.Context, w http.ResponseWriter) {
 	w.Header().Set("X-Content-Type-Options", "nosniff")
 	if a.Event != nil {

@@ -28,8 +28,8 @@ func WithoutPartition(set *appsv1.StatefulSet, manager string) (Patch, bool, err
 	return patch, claims, err
 }
 
-// handBackPatch gives up our claim on the partition. The
-// annotations are there in any case: they were written when the set converged.
+// handBackPatch writes the annotations and gives up our claim on the partition,
+// in one request: the mark that others wait for never stands beside the claim.
 func handBackPatch(set *appsv1.StatefulSet, notes map[string]any) (Patch, error) {
 	patch, _ := giveUp(set, events.FieldManager)
 	annotations := map[string]string{}
@@ -43,7 +43,7 @@ func handBackPatch(set *appsv1.StatefulSet, notes map[string]any) (Patch, error)
 			delete(annotations, name)
 		}
 	}
-	patch = append(patch, operation{"add", "/metadata/annotations", annotations})
+	patch = append(patch, operation{"add", "/metadata/annotations", annotations}) // whole, there may be none yet
 	return jsonPatch(patch)
 }
 

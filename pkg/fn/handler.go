@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
@@ -71,12 +72,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ask := toAsk(request)
 	v := h.visit(r.Context(), request.Target, ask, start)
 	after := context.WithoutCancel(r.Context())
-	recordEvents(after, h.Actor.API, v, h.Clock(), h.Instance, h.Log)
+	var told sync.WaitGroup
+	told.Go(func() { recordEvents(after, h.Actor.API, v, h.Clock(), h.Instance, h.Log) })
 	if h.Sink != nil {
 		h.post(after, v, ask, parent)
 	}
 	a := v.answer(ask, h.Sink == nil && wantsReply(r.Header), h.Clock(), parent)
-	a.write(after, w)
+	a.deliver(after, w)
+	told.Wait() // the answer does not wait for what only people read, and the process does
 	end := h.Clock()
 	logVisit(h.Log, request, v, a.Status, end.Sub(start))
 	if h.Spans != nil {
@@ -143,9 +146,6 @@ func (h *Handler) visit(ctx context.Context, target events.Target, ask roll.Ask,
 			return v
 		case v.Outcome.Deed == Conflict && rounds < maxRounds:
 			rounds++
-		case v.Outcome.Deed == Written && v.Decision.Outcome == roll.Converged:
-			h.handBack(ctx, v, start)
-			return v
 		case v.waits() && v.Outcome.Deed != Conflict && h.pause(ctx, v.Decision.After, start, lookout) == nil:
 		default:
 			return v
@@ -177,22 +177,6 @@ func earlier(a, b time.Time) time.Time {
 		return a
 	}
 	return b
-}
-
-// handBack gives up the partition in the same request as the set converged:
-// whoever waited for that will apply next. It is no step of a roll, and if it
-// fails the next look does it.
-func (h *Handler) handBack(ctx context.Context, converged *Visit, start time.Time) {
-	look, cancel := context.WithDeadline(context.WithoutCancel(ctx), start.Add(h.MaxWait+lookTime))
-	defer cancel()
-	v := &Visit{}
-	v.Sight, v.Decision, v.Err = h.Observer.Decide(look, converged.Sight.Target, roll.Ask{Kind: roll.Look})
-	if v.Err == nil && v.Decision.Step == roll.StepHandBack {
-		v.Outcome, v.Err = h.act(context.WithoutCancel(ctx), v, start)
-	}
-	if v.Err != nil {
-		h.Log.Warn("partition not handed back yet", "set", converged.Sight.Target.String(), "error", oneLine(v.Err.Error(), 300))
-	}
 }
 
 // pause waits before the next look, or says why there is none.

@@ -206,7 +206,7 @@ func TestConvergedIsToldAndPartitionHandedBackInOneRequest(t *testing.T) {
 		t.Fatalf("%d %s", got.code, got.kind())
 	}
 	ours, others := partitionOwners(w.set.ManagedFields)
-	if ours || len(others) != 1 || len(w.patches) != 2 {
+	if ours || len(others) != 1 || len(w.patches) != 1 {
 		t.Errorf("claims: ours %t, others %v, %d patches", ours, others, len(w.patches))
 	}
 	if w.note(t, events.AnnotationConvergedRevision) != oldRevision || w.note(t, events.AnnotationConverged) != "token-1" || w.note(t, events.AnnotationPhase) != events.PhaseConverged {

@@ -74,9 +74,9 @@ func (o *Observer) look(ctx context.Context, target events.Target, ask roll.Ask)
 	s.Ask = ask
 	set, now, err := o.API.Set(ctx, target.Namespace, target.Name)
 	s.seen = o.Clock()
-	s.Now = now
+	s.Now, s.Into = now, s.seen.Sub(s.seen.Truncate(time.Second))
 	if now.IsZero() {
-		s.Now = s.seen
+		s.Now, s.Into = s.seen, 0
 	}
 	if apierrors.IsNotFound(err) {
 		return s, nil

@@ -3,10 +3,12 @@ package fn
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"fmt"
 	"net"
 	"slices"
 	"strconv"
+	"sync"
 
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -18,14 +20,20 @@ import (
 	"github.com/etcdroll/etcdroll/pkg/guard/etcdprobe"
 )
 
-// askMembers reads what only the gates need: the disruption budgets and the
-// members. Where the configuration or the credentials cannot be used the
+// askMembers reads what only the gates need, at the same time: the disruption
+// budgets and the members. Where the configuration or the credentials cannot be used the
 // members stay unknown, which no gate takes for good.
 func (o *Observer) askMembers(ctx context.Context, s *Sight) error {
-	var err error
-	if s.Budget, err = o.budget(ctx, s); err != nil {
-		return err
-	}
+	var refused error
+	var budget sync.WaitGroup
+	budget.Go(func() { s.Budget, refused = o.budget(ctx, s) })
+	err := o.interview(ctx, s)
+	budget.Wait()
+	return errors.Join(refused, err)
+}
+
+// interview asks the members.
+func (o *Observer) interview(ctx context.Context, s *Sight) error {
 	s.Probed = true
 	if !s.usable {
 		return nil

@@ -85,7 +85,7 @@ func TestBrokenConfigurationDoesNotKeepAnOpenSetOpen(t *testing.T) {
 
 func TestTimeIsTheServersAndGoesOnWhileMembersAreAsked(t *testing.T) {
 	w := newWorld(3).outdated()
-	local := time.Date(2031, 1, 1, 0, 0, 0, 0, time.UTC) // a clock that is far off
+	local := time.Date(2031, 1, 1, 0, 0, 0, 300_000_000, time.UTC) // a clock that is far off
 	o := observer(w)
 	o.Clock = func() time.Time { local = local.Add(2 * time.Second); return local }
 	s, d, err := o.Decide(t.Context(), target, roll.Ask{})
@@ -95,9 +95,12 @@ func TestTimeIsTheServersAndGoesOnWhileMembersAreAsked(t *testing.T) {
 	if !s.Now.Equal(noon.Add(2*time.Second)) || !d.Write.Record.Step.Started.Equal(s.Now) && d.Write.Record.Started.IsZero() {
 		t.Errorf("now %v", s.Now)
 	}
+	if s.Into != 300*time.Millisecond {
+		t.Errorf("into the second of the server's clock by %v of ours", s.Into)
+	}
 	w.now = time.Time{} // a server, or proxy, that does not tell
 	s, _, err = o.Decide(t.Context(), target, roll.Ask{})
-	if err != nil || s.Now.Year() != 2031 {
+	if err != nil || s.Now.Year() != 2031 || s.Into != 0 {
 		t.Errorf("without a Date: %v, %v", s.Now, err)
 	}
 }

@@ -5,13 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
 	"log/slog"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/cloudevents/sdk-go/v2/event"
+	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/util/validation"
 
@@ -28,7 +32,7 @@ func told(w *world) string {
 	return strings.Join(list, " ")
 }
 
-func TestEventsTellEachChangeOnceBeforeTheAnswer(t *testing.T) {
+func TestEventsTellEachChangeOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		world *world
 		want  string
@@ -51,6 +55,55 @@ func TestEventsTellEachChangeOnceBeforeTheAnswer(t *testing.T) {
 				t.Errorf("%s: the API server would refuse %+v", name, e)
 			}
 		}
+	}
+}
+
+// slowTeller takes its time to write an Event.
+type slowTeller struct {
+	*world
+	on chan struct{}
+}
+
+func (s slowTeller) RecordEvent(ctx context.Context, e *eventsv1.Event) error {
+	<-s.on
+	return s.world.RecordEvent(ctx, e)
+}
+
+// An Event is for people. The caller has the whole answer without it, and the
+// request is not over, which a drain waits for, before it is written.
+func TestTheAnswerDoesNotWaitForEvents(t *testing.T) {
+	for kind, w := range map[string]*world{events.TypeContinue: newWorld(3).outdated(), events.TypeHalted: broken(newWorld(3).outdated())} {
+		teller := slowTeller{w, make(chan struct{})}
+		h := handler(w)
+		h.Observer.API, h.Actor.API = teller, teller
+		over := make(chan struct{})
+		server := httptest.NewServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
+			h.ServeHTTP(rw, r)
+			close(over)
+		}))
+		r := request(t, diverged())
+		r.Header.Set("Prefer", "reply")
+		r.RequestURI = ""
+		r.URL, _ = url.Parse(server.URL)
+		response, err := server.Client().Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(response.Body)
+		if err != nil || response.ContentLength != int64(len(body)) || response.Header.Get("Ce-Type") != kind {
+			t.Errorf("%q: %d of %d bytes, type %q: %v", kind, len(body), response.ContentLength, response.Header.Get("Ce-Type"), err)
+		}
+		select {
+		case <-over:
+			t.Error("the request is over before its Event is written")
+		default:
+		}
+		close(teller.on)
+		<-over
+		if told(w) == "" {
+			t.Error("nothing was told")
+		}
+		server.Close()
 	}
 }
 

@@ -76,31 +76,42 @@ func (f Finding) Closed() bool { return !f.Passed && f.Override == "" }
 type Verdict []Finding
 
 // Open says that no gate objects. An empty verdict is not open.
-func (v Verdict) Open() bool { return len(v) > 0 && len(v.Objections()) == 0 }
+func (v Verdict) Open() bool { return len(v) > 0 && !slices.ContainsFunc(v, Finding.Closed) }
+
+// where keeps the findings that are wanted.
+func (v Verdict) where(wanted func(Finding) bool) Verdict {
+	var kept Verdict
+	for _, f := range v {
+		if wanted(f) {
+			kept = append(kept, f)
+		}
+	}
+	return kept
+}
 
 // Objections are the findings that forbid the step.
 func (v Verdict) Objections() Verdict {
-	return slices.DeleteFunc(slices.Clone(v), func(f Finding) bool { return !f.Closed() })
+	return v.where(Finding.Closed)
 }
 
 // Overridden are the findings that were ignored by name.
 func (v Verdict) Overridden() Verdict {
-	return slices.DeleteFunc(slices.Clone(v), func(f Finding) bool { return f.Passed || f.Override == "" })
+	return v.where(func(f Finding) bool { return !f.Passed && f.Override != "" })
 }
 
 // Notes are the findings with something to say besides their measure.
 func (v Verdict) Notes() Verdict {
-	return slices.DeleteFunc(slices.Clone(v), func(f Finding) bool { return f.Note == "" })
+	return v.where(func(f Finding) bool { return f.Note != "" })
 }
 
 // Only keeps the findings of the named gates.
 func (v Verdict) Only(gates ...Gate) Verdict {
-	return slices.DeleteFunc(slices.Clone(v), func(f Finding) bool { return !slices.Contains(gates, f.Gate) })
+	return v.where(func(f Finding) bool { return slices.Contains(gates, f.Gate) })
 }
 
 // Without drops the findings of the named gates.
 func (v Verdict) Without(gates ...Gate) Verdict {
-	return slices.DeleteFunc(slices.Clone(v), func(f Finding) bool { return slices.Contains(gates, f.Gate) })
+	return v.where(func(f Finding) bool { return !slices.Contains(gates, f.Gate) })
 }
 
 // Get is the finding of one gate; a gate that was not evaluated is closed.

@@ -40,6 +40,7 @@ func New(config *rest.Config) (*Client, error) {
 	config.QPS = -1 // the API server's own fairness paces us
 	config.WarningHandler = rest.NoWarnings{}
 	config.UserAgent = "etcdroll-roll-fn"
+	config.AcceptContentTypes = runtime.ContentTypeProtobuf + "," + runtime.ContentTypeJSON // half the work, there and here
 	config.Wrap(rememberDate)
 	connection, err := rest.HTTPClientFor(config)
 	if err != nil {

@@ -119,7 +119,7 @@ func TestET14_ItGoesOnWhenTheAlarmIsGone(t *testing.T) {
 func TestET38_TheClusterRestsAfterAMove(t *testing.T) {
 	o := healthy(3, 2)
 	o = with(o, written(Next(o)), later(time.Second), lead(0, 6))
-	if d := Next(o); d.Outcome != Waiting || d.Reason != ReasonMoving || d.After > 4*time.Second {
+	if d := Next(o); d.Outcome != Waiting || d.Reason != ReasonMoving || d.After > 4*time.Second+grain {
 		t.Errorf("right after the move: %s in %s", Describe(d), d.After)
 	}
 	if d := Next(with(o, later(4*time.Second))); d.Step != StepRelease {

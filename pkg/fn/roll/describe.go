@@ -56,5 +56,16 @@ func (v *view) soakLeft() time.Duration {
 	for i := range v.o.Set.Indexes() {
 		left = max(left, need-guard.SoakedFor(v.o.Snapshot, i))
 	}
-	return min(max(left, soon), 10*time.Second)
+	return min(v.untilSecond(left), 10*time.Second)
+}
+
+// untilSecond is when a time that is left will be over. The clock we read and
+// the stamps we compare it with are whole seconds, so that the time is over at the
+// beginning of a second; without the hint we would come half a second late, and up to
+// a whole one. A hint that is wrong costs no more than none.
+func (v *view) untilSecond(left time.Duration) time.Duration {
+	if left <= 0 {
+		return soon
+	}
+	return max(left-v.o.Into+grain, grain)
 }

@@ -119,6 +119,30 @@ func TestNextSaysOneSentencePerState(t *testing.T) {
 	}
 }
 
+// A soak and the rest after a move end at the beginning of a second of the
+// server's clock; that is when the next look comes, as far as ours can tell.
+func TestTheNextLookComesWithTheSecond(t *testing.T) {
+	soaking := with(healthy(3, 0), updated(0, 1, 2), func(o *Observed) {
+		o.Set.CurrentRevision, o.Pods[0].ReadyChanged = newRev, noon.Add(-27*time.Second)
+	})
+	resting := with(healthy(3, 0), func(o *Observed) {
+		o.Record = Record{UID: "set-1", Target: newRev, Seq: 4, Term: 5, MovedAt: noon.Add(-2 * time.Second)}
+	})
+	for _, o := range []Observed{soaking, resting} {
+		for into, want := range map[time.Duration]time.Duration{
+			0: 3050 * time.Millisecond, 700 * time.Millisecond: 2350 * time.Millisecond, 999 * time.Millisecond: 2051 * time.Millisecond} {
+			o.Into = into
+			if d := Next(o); d.Outcome != Waiting || d.After != want {
+				t.Errorf("%v into the second: %s, again after %v, want %v", into, Describe(d), d.After, want)
+			}
+		}
+	}
+	last := with(soaking, func(o *Observed) { o.Pods[0].ReadyChanged, o.Into = noon.Add(-29*time.Second), 999*time.Millisecond })
+	if d := Next(last); d.After != 51*time.Millisecond {
+		t.Errorf("right before the second: again after %v", d.After)
+	}
+}
+
 // Every decision that writes bumps seq by one, so that of two chains one dies.
 func TestKN04_EveryWriteRaisesTheSequence(t *testing.T) {
 	for _, o := range []Observed{healthy(3, 0), healthy(3, 2), with(healthy(3, 0), down(1)), with(converged(3), func(o *Observed) { o.Set.Partition = 0 })} {
@@ -197,6 +221,20 @@ func TestSS05_ContentionHaltsAndNamesTheOther(t *testing.T) {
 	d := Next(o)
 	if d.Outcome != Halted || d.Reason != ReasonPartitionContention || !strings.Contains(d.Message, "argocd-controller") {
 		t.Errorf("got %s", Describe(d))
+	}
+}
+
+// Whoever waits for the mark applies next: it never stands beside our claim.
+func TestPU07_TheMarkHandsBackTheClaim(t *testing.T) {
+	for _, claims := range []bool{true, false} {
+		o := with(healthy(3, 0), updated(0, 1, 2), func(o *Observed) { o.Set.CurrentRevision, o.ClaimsPartition = newRev, claims })
+		d := Next(o)
+		if d.Step != StepConverge || d.Write.HandBack != claims || d.Write.SetPartition {
+			t.Errorf("claims %t: %s with %+v", claims, Describe(d), d.Write)
+		}
+		if after := Next(with(o, written(d))); after.Outcome != Done || after.Write != nil {
+			t.Errorf("claims %t, then: %s", claims, Describe(after))
+		}
 	}
 }
 

@@ -1,6 +1,8 @@
 package roll
 
 import (
+	"time"
+
 	"github.com/etcdroll/etcdroll/pkg/guard"
 )
 
@@ -73,6 +75,11 @@ type Observed struct {
 	Release     string // the user's release token
 	ResumeToken string // the user's resume annotation, a halt id
 	Config      *ConfigProblem
+
+	// Into is how far the second of Now has gone by, as far as our own clock can
+	// tell; 0 when Now is finer than a second. It is a hint for when to look again
+	// and changes nothing else: the two clocks need not agree.
+	Into time.Duration
 
 	ClaimsPartition bool         // our field manager owns spec...partition
 	OtherManagers   []string     // other field managers that own it

@@ -246,6 +246,23 @@ func minimalMoves(n, leader int, outdated []bool, onDelete bool) int {
 	return 2
 }
 
+// Our own clock is believed in nothing but when to look again.
+func TestTheHintOfTimeDecidesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		o := anyObservation(t)
+		without := Next(o)
+		o.Into = time.Duration(rapid.IntRange(0, 999).Draw(t, "into")) * time.Millisecond
+		with := Next(o)
+		if with.After <= 0 != (without.After <= 0) || with.After > without.After {
+			t.Fatalf("again after %v instead of %v", with.After, without.After)
+		}
+		with.After = without.After
+		if !reflect.DeepEqual(with, without) {
+			t.Fatalf("%s\nwithout it %s", Describe(with), Describe(without))
+		}
+	})
+}
+
 // I9, for every size, leader and partly rolled state.
 func TestI9_MovesAreMinimal(t *testing.T) {
 	for n := 1; n <= 9; n++ {

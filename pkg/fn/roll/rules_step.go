@@ -118,7 +118,7 @@ func leadingVictim(v *view) (Decision, bool) {
 		return d, true
 	}
 	if left := v.o.Limits.MoveCooldown() - v.since(v.rec.MovedAt); !v.rec.MovedAt.IsZero() && left > 0 {
-		return v.wait(ReasonMoving, v.victim(), left, "the cluster rests after the leader move"), true
+		return v.wait(ReasonMoving, v.victim(), v.untilSecond(left), "the cluster rests after the leader move"), true
 	}
 	return Decision{}, false
 }

@@ -16,7 +16,7 @@ func alreadyConverged(v *view) (Decision, bool) {
 		s.ConvergedToken != v.o.Release || !v.rec.Done || v.rec.UID != v.o.Record.UID || v.rec.Target != v.target() {
 		return Decision{}, false
 	}
-	if v.o.ClaimsPartition {
+	if v.o.ClaimsPartition { // we have locked it after the mark, since somebody had opened it
 		d := v.step(StepHandBack, ReasonHandedBack, -1, "partition is no longer claimed, so that its owner can apply without force")
 		d.Write.Status, d.Write.HandBack = s, true
 		return d, true
@@ -63,6 +63,7 @@ func (v *view) markConverged() Decision {
 	r.Step, r.BlockedBy, r.Recent = nil, nil, nil
 	r.Attempts, r.MoveTries, r.Pods, r.Overrides = nil, nil, nil, nil // the receipt has them
 	d.Write.Status = Status{Phase: PhaseConverged, ConvergedRevision: v.target(), ConvergedToken: v.o.Release}
+	d.Write.HandBack = v.o.ClaimsPartition // whoever waited for the mark applies next, and must not conflict
 	return d
 }
 

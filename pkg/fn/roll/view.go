@@ -126,6 +126,7 @@ func blockedBy(verdict guard.Verdict) []string {
 const (
 	soon   = 300 * time.Millisecond // while the set is open
 	steady = time.Second            // while a pod or a member comes back
+	grain  = 50 * time.Millisecond  // past the second that was waited for
 )
 
 // secondLook is how long a cluster that is unwell past its deadline has to

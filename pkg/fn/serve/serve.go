@@ -55,9 +55,6 @@ func Main(args []string, getenv func(string) string, out, complaints io.Writer, 
 	case err != nil:
 		return fail(complaints, err, 2)
 	}
-	if getenv("GOGC") == "" {
-		debug.SetGCPercent(gcPercent)
-	}
 	log := slog.New(slog.NewJSONHandler(complaints, &slog.HandlerOptions{Level: o.LogLevel}))
 	klog.SetSlogLogger(log.With("from", "client-go"))
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, syscall.SIGINT)
@@ -74,14 +71,19 @@ func fail(to io.Writer, err error, code int) int {
 	return code
 }
 
-// run listens first and asks for the API server meanwhile: a cold start must
-// not wait for a round trip.
+// run listens first, so that who is waiting for a cold start waits in the queue
+// of the port, and asks for the API server meanwhile: a start must not wait for a
+// round trip.
 func run(ctx context.Context, o Options, log *slog.Logger, checkpoint fn.Checkpoint) error {
-	config, err := restConfig(o.Kubeconfig)
+	listener, err := net.Listen("tcp", o.Listen)
 	if err != nil {
-		return err
+		return fmt.Errorf("--listen %s: %w", o.Listen, err)
 	}
-	api, err := apiserver.New(config)
+	defer func() { _ = listener.Close() }() // when it is not served, or has been
+	if o.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
+	config, api, err := connect(o.Kubeconfig)
 	if err != nil {
 		return err
 	}
@@ -97,10 +99,6 @@ func run(ctx context.Context, o Options, log *slog.Logger, checkpoint fn.Checkpo
 	}
 	if spans != nil {
 		handler.Spans = spans
-	}
-	listener, err := net.Listen("tcp", o.Listen)
-	if err != nil {
-		return fmt.Errorf("--listen %s: %w", o.Listen, err)
 	}
 	log.Info("listening", "address", listener.Addr().String(), "version", Version)
 
@@ -120,6 +118,16 @@ func run(ctx context.Context, o Options, log *slog.Logger, checkpoint fn.Checkpo
 	case <-ctx.Done():
 	}
 	return drain(server, drainer, stopping, log)
+}
+
+// connect prepares what asks the API server.
+func connect(kubeconfig string) (*rest.Config, *apiserver.Client, error) {
+	config, err := restConfig(kubeconfig)
+	if err != nil {
+		return nil, nil, err
+	}
+	api, err := apiserver.New(config)
+	return config, api, err
 }
 
 // drain ends the polling of requests under way, waits until no new ones come

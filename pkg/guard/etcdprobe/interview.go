@@ -61,9 +61,9 @@ func together(talks []*interview, ask func(*interview)) {
 	all.Wait()
 }
 
-// introduce asks who the member is and whom it sees. Status comes first and
-// without a token, since older members tell it to anybody even when nobody
-// can log in for want of a quorum.
+// introduce asks who the member is. Status comes first and without a token,
+// since older members tell it to anybody even when nobody can log in for want
+// of a quorum.
 func (t *interview) introduce(ctx context.Context) {
 	if t.link == nil {
 		return
@@ -88,7 +88,13 @@ func (t *interview) introduce(ctx context.Context) {
 	t.introduced, t.commit = true, status.RaftIndex
 	t.member.First = sample(status)
 	t.take(status)
-	t.member.Peers, t.peersFailure = t.link.peers(ctx)
+}
+
+// listPeers asks whom the member sees.
+func (t *interview) listPeers(ctx context.Context) {
+	if t.introduced {
+		t.member.Peers, t.peersFailure = t.link.peers(ctx)
+	}
 }
 
 // refused says that etcd wants to know who is asking, or knows and declines.
@@ -120,13 +126,12 @@ func (t *interview) catchUp(ctx context.Context, commit uint64, p Prober) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, p.CatchUpWindow)
 	defer cancel()
-	poll := time.NewTicker(p.PollEvery)
-	defer poll.Stop()
-	for applied := t.member.First.Applied; applied < commit && commit-applied <= p.MaxLag; {
+	wait := p.PollEvery / 16 // where there are writes, most followers lack an entry for some milliseconds
+	for applied := t.member.First.Applied; applied < commit && commit-applied <= p.MaxLag; wait = min(2*wait, p.PollEvery) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-poll.C:
+		case <-time.After(wait):
 		}
 		status, failure := t.link.status(ctx)
 		if failure != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/etcdroll/etcdroll/pkg/guard"
@@ -26,7 +27,7 @@ const (
 type Prober struct {
 	CallTimeout   time.Duration // for each call; a whole Probe ends within three of it
 	CatchUpWindow time.Duration // how long a member may take to reach the leader's commit index
-	PollEvery     time.Duration // how often it is asked meanwhile
+	PollEvery     time.Duration // how often it is asked meanwhile, once it has not caught up at once
 	MaxLag        uint64        // entries behind at which catching up is not waited for; 0 never waits
 	MoveTimeout   time.Duration // for MoveLeader as a whole
 }
@@ -57,9 +58,9 @@ type Reading struct {
 // It gives no error: what failed is told of the member it failed on. It ends
 // within three call timeouts (7.5 s by default) even if nobody answers.
 //
-// The steps are: who are you and whom do you see; then a linearizable read,
-// the alarms, and catching up to the commit index that the leader named in
-// the first step; and last, from everyone at once, the progress, the term and
+// The steps are: who are you; then whom do you see, a linearizable read, the
+// alarms, and catching up to the commit index that the leader named in the
+// first step; and last, from everyone at once, the progress, the term and
 // the leader. The leader and term in the reading are those of the last step.
 func (p Prober) Probe(ctx context.Context, endpoints []Endpoint, who Credentials) Reading {
 	p = p.withDefaults()
@@ -82,23 +83,18 @@ func (p Prober) Probe(ctx context.Context, endpoints []Endpoint, who Credentials
 
 // observe runs the middle step: what takes time but needs no order.
 func (p Prober) observe(ctx context.Context, talks []*interview, r *Reading) {
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		order := leaderFirst(talks)
-		r.AlarmsRead, r.Alarms = readAlarms(ctx, order)
-		r.Auth = readAuth(ctx, talks, order)
-	}()
-	together(talks, func(t *interview) {
-		caughtUp := make(chan struct{})
-		go func() {
-			defer close(caughtUp)
-			t.catchUp(ctx, r.Commit, p)
-		}()
+	order := leaderFirst(talks)
+	var cluster sync.WaitGroup // each of these answers has gone through the cluster's log
+	cluster.Go(func() { r.AlarmsRead, r.Alarms = readAlarms(ctx, order) })
+	cluster.Go(func() { r.Auth = readAuth(ctx, talks, order) })
+	together(talks, func(t *interview) { // each writes fields of its own
+		var own sync.WaitGroup
+		own.Go(func() { t.catchUp(ctx, r.Commit, p) })
+		own.Go(func() { t.listPeers(ctx) })
 		t.read(ctx)
-		<-caughtUp
+		own.Wait()
 	})
-	<-done
+	cluster.Wait()
 }
 
 // leaderCommit is the commit index of the leader that all members who
