@@ -122,10 +122,14 @@ func (p *provider) UpdatePod(_ context.Context, updated *corev1.Pod) error {
 	return nil
 }
 
-// DeletePod begins the pod's end and returns at once; end does the rest.
-func (p *provider) DeletePod(_ context.Context, deleted *corev1.Pod) error {
-	p.end(deleted)
-	return nil
+// DeletePod begins the pod's end and returns at once; end does the rest. As with
+// the kubelet, no pod ends that somebody has not asked to delete.
+func (p *provider) DeletePod(ctx context.Context, deleted *corev1.Pod) error {
+	stays, err := p.api.stays(ctx, deleted)
+	if err == nil && !stays {
+		p.end(deleted)
+	}
+	return err
 }
 
 // end stops a pod and, once nothing of it runs, removes it from the API server.
@@ -149,10 +153,11 @@ func (p *provider) end(deleted *corev1.Pod) {
 }
 
 // GetPod must not show an old pod under the name of its successor: the pod
-// controller would take the successor for running.
+// controller would take the successor for running. Nor a successor on another
+// node: when the old pod is gone from this one, it would be deleted.
 func (p *provider) GetPod(_ context.Context, namespace, name string) (*corev1.Pod, error) {
 	w := p.runtime.named(namespace, name)
-	if w == nil {
+	if w == nil || w.Pod().Spec.NodeName != p.node {
 		return nil, errdefs.NotFoundf("pod %s/%s is not on this node", namespace, name)
 	}
 	mine := w.Pod()

@@ -69,15 +69,30 @@ func (p *podsOf) write(ctx context.Context, stored, given *corev1.Pod) (*corev1.
 	return p.PodInterface.UpdateStatus(ctx, next, metav1.UpdateOptions{})
 }
 
+// stays says that nobody has asked for this pod's end: the API server has it, and
+// it is not being deleted.
+func (c *statusClient) stays(ctx context.Context, p *corev1.Pod) (bool, error) {
+	stored, err := c.client.Pods(p.Namespace).Get(ctx, p.Name, metav1.GetOptions{})
+	if apierrors.IsNotFound(err) {
+		return false, nil
+	}
+	return err == nil && stored.UID == p.UID && stored.DeletionTimestamp == nil, err
+}
+
 // Delete is the pod controller's last step. While the pod's processes live it
 // waits for them, whatever the status in the API server says.
 //
 // A deletion that names no uid is let go: virtual-kubelet asks for it when the
 // pod it has is ending and the one in the API server is not, which is so when a
-// StatefulSet has made the next one. The ending pod is removed by its uid.
+// StatefulSet has made the next one. The ending pod is removed by its uid, and no
+// pod that nobody has asked to delete.
 func (p *podsOf) Delete(ctx context.Context, name string, opts metav1.DeleteOptions) error {
 	if opts.Preconditions == nil || opts.Preconditions.UID == nil {
 		return nil
+	}
+	this := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: name, UID: *opts.Preconditions.UID}}
+	if stays, err := p.parent.stays(ctx, this); err != nil || stays {
+		return err
 	}
 	if w := p.parent.runtime.worker(*opts.Preconditions.UID); w != nil {
 		if !w.Stopping() {
