@@ -92,7 +92,9 @@ many runs fit into an hour. That is the harder case for the wall time: what is a
   before its members are.
 - **Floor**: the sum of the restarts, each from the moment a pod's deletion was seen until its successor was seen Ready, plus the
   configured soak once for each member, for the variants that have one, plus the rest after each leader move that etcdroll
-  makes: it is the soak, but at most five seconds. The line below shows the ratio without these rests.
+  makes: it is the soak, but at most five seconds. The line below shows the ratio without these rests. etcdroll counts soaks and
+  rests by stamps in whole seconds, each up to a second short: on the whole half of one, so that with a soak of few seconds
+  a roll may take less than its floor.
 - **API requests**: finished requests of the variant's own ServiceAccounts, by the API server's audit log, renewals of the trigger's
   Lease included. Nothing is counted for the StatefulSet controller, which works for all.
 - **Processor time**: of trigger and function, as the kernel tells it, in hundredths of a second, with debug logs.
