@@ -23,15 +23,24 @@ var sources = map[string]string{"trigger": "./cmd/trigger", "roll-fn": "./cmd/ro
 // none is named. The compiler flags are those of the tests, so that no package
 // is compiled twice.
 func Build(ctx context.Context, dir string, names ...string) (Programs, error) {
-	return build(ctx, dir, nil, names...)
+	return build(ctx, dir, how{}, names...)
+}
+
+// BuildAltered is Build with an overlay of the Go command: a file that names
+// altered sources to be compiled instead of those of the checkout.
+func BuildAltered(ctx context.Context, dir, overlay string, names ...string) (Programs, error) {
+	return build(ctx, dir, how{flags: []string{"-overlay", overlay}}, names...)
 }
 
 // BuildShipped builds trigger and function as `make build` does.
 func BuildShipped(ctx context.Context, dir string) (Programs, error) {
-	return build(ctx, dir, []string{"-trimpath", "-tags=grpcnotrace"}, "trigger", "roll-fn")
+	return build(ctx, dir, how{[]string{"-trimpath", "-tags=grpcnotrace"}, []string{"CGO_ENABLED=0"}}, "trigger", "roll-fn")
 }
 
-func build(ctx context.Context, dir string, flags []string, names ...string) (Programs, error) {
+// how something is built, beside what all builds have in common.
+type how struct{ flags, env []string }
+
+func build(ctx context.Context, dir string, h how, names ...string) (Programs, error) {
 	root, err := cluster.Root(ctx)
 	if err != nil {
 		return Programs{}, err
@@ -40,11 +49,8 @@ func build(ctx context.Context, dir string, flags []string, names ...string) (Pr
 		if len(names) > 0 && !slices.Contains(names, name) {
 			continue
 		}
-		c := child.Command{Name: "building " + source, Path: "go", Dir: root, Log: filepath.Join(dir, "build-"+name+".log"),
-			Args: append(append([]string{"build", "-ldflags", "-s -w", "-o", filepath.Join(dir, name)}, flags...), source)}
-		if len(flags) > 0 {
-			c.Env = []string{"CGO_ENABLED=0"}
-		}
+		c := child.Command{Name: "building " + source, Path: "go", Dir: root, Env: h.env, Log: filepath.Join(dir, "build-"+name+".log"),
+			Args: append(append([]string{"build", "-ldflags", "-s -w", "-o", filepath.Join(dir, name)}, h.flags...), source)}
 		if err := child.Run(ctx, c); err != nil {
 			return Programs{}, err
 		}

@@ -8,6 +8,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
@@ -35,10 +36,13 @@ func (f *Fleet) Lift(ctx context.Context, name string) error {
 	return f.patch(ctx, name, map[string]any{"metadata": map[string]any{"annotations": gone}}, owner)
 }
 
+// patience: the controllers try again for as long as others write as well.
+var patience = wait.Backoff{Steps: 20, Duration: 5 * time.Millisecond, Factor: 1.3, Jitter: 0.5}
+
 // Observe has the controller notice what is new in a set, and say so in its
 // status; change, if there is one, adds to it.
 func (f *Fleet) Observe(ctx context.Context, name string, change func(*appsv1.StatefulSet)) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+	return retry.RetryOnConflict(patience, func() error {
 		set, err := f.Set(ctx, name)
 		if err != nil {
 			return err

@@ -1,14 +1,9 @@
 package main
 
 import (
-	"bufio"
 	"context"
-	"fmt"
-	"os"
-	"strings"
 	"time"
 
-	"github.com/etcdroll/etcdroll/test/e2e/audit"
 	"github.com/etcdroll/etcdroll/test/e2e/cluster"
 	"github.com/etcdroll/etcdroll/test/e2e/etcdset"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
@@ -18,10 +13,10 @@ import (
 const (
 	formsWithin = 3 * time.Minute
 	rollsWithin = 5 * time.Minute
-	memoryBar   = "< 40 MiB"
+	nextVersion = "3.7.3" // sets are created with the minor before
 )
 
-// bench is one installation that rolls first one set, then has three.
+// bench is one installation.
 type bench struct {
 	cluster  *cluster.Cluster
 	programs product.Programs
@@ -29,6 +24,7 @@ type bench struct {
 
 	place             *product.Place
 	function, trigger *product.Part
+	stopwatch         *stopwatch
 	first             *etcdset.Set
 	watching          *observer.Observer
 }
@@ -39,49 +35,7 @@ func (b *bench) end() {
 	}
 }
 
-// oneRoll rolls a set of three from one minor to the next.
-func (b *bench) oneRoll(ctx context.Context) ([]figure, error) {
-	namespace, remove, err := b.cluster.Namespace(ctx, "footprint")
-	if err != nil {
-		return nil, err
-	}
-	b.endings = append(b.endings, remove)
-	if err := b.install(ctx, namespace); err != nil {
-		return nil, err
-	}
-	if b.first, b.watching, err = b.set(ctx, namespace, "etcd"); err != nil {
-		return nil, err
-	}
-	if err := b.first.LeadWith(ctx, 2); err != nil {
-		return nil, err
-	}
-	began := time.Now()
-	if err := b.first.Apply(ctx, etcdset.Template(etcdset.ToVersion("3.7.3"))); err != nil {
-		return nil, err
-	}
-	if err := b.watching.Until(ctx, rollsWithin, "the roll has not ended", rolledTo("3.7.3")); err != nil {
-		return nil, err
-	}
-	peak, err := memory(b.function.PID(), "VmHWM")
-	if err != nil {
-		return nil, err
-	}
-	figures := []figure{{"roll-fn: peak resident memory over a roll", peak, memoryBar}}
-	entries, err := audit.Between(b.cluster.AuditLog, began, time.Now(), cluster.UserOf(namespace, product.FunctionAccount))
-	if err != nil {
-		return nil, err
-	}
-	return append(figures, reads(entries)...), nil
-}
-
-// rolledTo says that the set has converged on the version. It was created at
-// another one.
-func rolledTo(version string) func(observer.View) bool {
-	return func(v observer.View) bool {
-		return v.Settled() && v.Set.Generation > 1 && v.Pods[0].Image == etcdset.Image(version)
-	}
-}
-
+// install runs the two parts with the stopwatch between them.
 func (b *bench) install(ctx context.Context, namespace string, secrets ...string) error {
 	var err error
 	if b.place, err = product.Install(ctx, b.cluster, b.programs, namespace, false, secrets...); err != nil {
@@ -91,7 +45,11 @@ func (b *bench) install(ctx context.Context, namespace string, secrets ...string
 		return err
 	}
 	b.endings = append(b.endings, b.function.Stop)
-	if b.trigger, err = b.place.Trigger(b.function.URL); err != nil {
+	if b.stopwatch, err = startStopwatch(b.function.URL); err != nil {
+		return err
+	}
+	b.endings = append(b.endings, b.stopwatch.Stop)
+	if b.trigger, err = b.place.Trigger(b.stopwatch.URL); err != nil {
 		return err
 	}
 	b.endings = append(b.endings, b.trigger.Stop)
@@ -112,39 +70,9 @@ func (b *bench) set(ctx context.Context, namespace, name string) (*etcdset.Set, 
 	return s, o, o.Until(ctx, formsWithin, "the set was not taken in charge", observer.View.Settled)
 }
 
-// threeSets adds two sets and looks at the trigger.
-func (b *bench) threeSets(ctx context.Context) ([]figure, error) {
-	for _, name := range []string{"etcd-b", "etcd-c"} {
-		if _, _, err := b.set(ctx, b.place.Namespace, name); err != nil {
-			return nil, err
-		}
+// rolled says that the set has converged on another revision than this one.
+func rolled(from string) func(observer.View) bool {
+	return func(v observer.View) bool {
+		return v.Settled() && v.Set.Observed >= v.Set.Generation && v.Set.Update != from
 	}
-	var figures []figure
-	for field, what := range map[string]string{"VmRSS": "trigger: resident memory at three sets", "VmHWM": "trigger: its peak until then"} {
-		size, err := memory(b.trigger.PID(), field)
-		if err != nil {
-			return nil, err
-		}
-		figures = append(figures, figure{what, size, memoryBar})
-	}
-	return figures, nil
-}
-
-// memory reads one figure of a process from the kernel.
-func memory(pid int, field string) (string, error) {
-	file, err := os.Open(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		return "", err
-	}
-	defer func() { _ = file.Close() }()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		var kib float64
-		if name, value, ok := strings.Cut(lines.Text(), ":"); ok && name == field {
-			if _, err := fmt.Sscanf(strings.TrimSpace(value), "%f kB", &kib); err != nil {
-				return "", err
-			}
-			return fmt.Sprintf("%.1f MiB", kib/1024), nil
-		}
-	}
-	return "", fmt.Errorf("the kernel does not tell %s", field)
 }

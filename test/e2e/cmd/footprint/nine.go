@@ -20,28 +20,34 @@ import (
 // nineMembers rolls the largest set that is supported, with TLS, from one minor
 // to the next. It has an installation of its own, so that the function's peak
 // is of this set alone.
-func nineMembers(ctx context.Context, c *cluster.Cluster, programs product.Programs) ([]figure, error) {
+func nineMembers(ctx context.Context, c *cluster.Cluster, programs product.Programs) ([]chapter, error) {
 	b := &bench{cluster: c, programs: programs}
 	defer b.end()
-	namespace, remove, err := c.Namespace(ctx, "footprint-nine")
-	if err != nil {
+	if err := b.beginSecure(ctx); err != nil {
 		return nil, err
+	}
+	list, err := b.secureRoll(ctx)
+	return []chapter{{"Nine members with TLS", howNine, list}}, err
+}
+
+// beginSecure installs everything and lets the last member lead.
+func (b *bench) beginSecure(ctx context.Context) error {
+	namespace, remove, err := b.cluster.Namespace(ctx, "footprint-nine")
+	if err != nil {
+		return err
 	}
 	b.endings = append(b.endings, remove)
-	set, err := b.secureSet(ctx, etcdset.Options{Namespace: namespace, Name: "etcd", Replicas: 9, TLSSecret: "etcd-tls", Config: etcdset.Quick()})
+	b.first, err = b.secureSet(ctx, etcdset.Options{Namespace: namespace, Name: "etcd", Replicas: 9, TLSSecret: "etcd-tls", Config: etcdset.Quick()})
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if err := b.install(ctx, namespace, set.TLSSecret); err != nil {
-		return nil, err
+	if err := b.install(ctx, namespace, b.first.TLSSecret); err != nil {
+		return err
 	}
 	if err := b.watching.Until(ctx, formsWithin, "the set was not taken in charge", observer.View.Settled); err != nil {
-		return nil, err
+		return err
 	}
-	if err := set.LeadWith(ctx, 8); err != nil {
-		return nil, err
-	}
-	return b.secureRoll(ctx, set)
+	return b.first.LeadWith(ctx, 8)
 }
 
 // secureSet creates the set, whose members want certificates, and watches it.
@@ -74,24 +80,24 @@ func (b *bench) secureSet(ctx context.Context, o etcdset.Options) (*etcdset.Set,
 }
 
 // secureRoll rolls the set and looks at what the function took for it.
-func (b *bench) secureRoll(ctx context.Context, set *etcdset.Set) ([]figure, error) {
+func (b *bench) secureRoll(ctx context.Context) ([]figure, error) {
 	began, mark := time.Now(), b.watching.Mark()
 	before, err := cost.Processor(b.function.PID())
 	if err != nil {
 		return nil, err
 	}
-	if err := set.Apply(ctx, etcdset.Template(etcdset.ToVersion("3.7.3"))); err != nil {
+	from := b.watching.View().Set.Update
+	if err := b.first.Apply(ctx, etcdset.Template(etcdset.ToVersion(nextVersion))); err != nil {
 		return nil, err
 	}
-	if err := b.watching.Until(ctx, rollsWithin, "the roll of nine has not ended", rolledTo("3.7.3")); err != nil {
+	if err := b.watching.Until(ctx, rollsWithin, "the roll of nine has not ended", rolled(from)); err != nil {
 		return nil, err
 	}
-	used, err := cost.Processor(b.function.PID())
+	after, err := cost.Processor(b.function.PID())
 	if err != nil {
 		return nil, err
 	}
-	used -= before
-	peak, err := memory(b.function.PID(), "VmHWM")
+	peak, err := cost.MemoryOf(b.function.PID())
 	if err != nil {
 		return nil, err
 	}
@@ -100,22 +106,19 @@ func (b *bench) secureRoll(ctx context.Context, set *etcdset.Set) ([]figure, err
 		return nil, err
 	}
 	entries, err := audit.Between(b.cluster.AuditLog, began, time.Now(), b.place.FunctionUser())
-	if err != nil {
-		return nil, err
-	}
-	looks := 0
-	for _, e := range entries {
-		if kindOf(e) == sets {
-			looks++
-		}
-	}
+	looks, _ := looksOf(entries)
+	return ofNine(peak.Peak, after-before, len(looks), report), err
+}
+
+func ofNine(peak int64, used time.Duration, looks int, r observer.Report) []figure {
 	return []figure{
-		{"nine with TLS: roll-fn's peak resident memory", peak, memoryBar},
-		{"nine with TLS: its processor time over the roll", millis(used), ""},
-		{"nine with TLS: of that, for each look", millis(used / time.Duration(max(1, looks))), ""},
-		{"nine with TLS: of that, for each step", millis(used / time.Duration(max(1, report.Steps))), ""},
-		{"nine with TLS: steps and looks", fmt.Sprintf("%d of %d in %s", report.Steps, looks, report.To.Sub(report.From).Round(time.Second)), ""},
-		{"nine with TLS: moves, unplanned elections", fmt.Sprintf("%d, %d", report.Planned, report.Unplanned), "2, 0"},
-		{"nine with TLS: most members down at one time", fmt.Sprint(report.MembersDown), "1"},
-	}, nil
+		below("nine with TLS: roll-fn's peak resident memory", peak, peakTarget),
+		exactly("nine with TLS: leader moves", r.Planned, 2),
+		exactly("nine with TLS: unplanned elections", r.Unplanned, 0),
+		exactly("nine with TLS: most members down at one time", r.MembersDown, 1),
+		plain("nine with TLS: steps, of all looks", fmt.Sprintf("%d of %d in %s", r.Steps, looks, r.To.Sub(r.From).Round(time.Second))),
+		plain("nine with TLS: roll-fn's processor time over the roll", round(used)),
+		plain("nine with TLS: of that, for each look", millis(used/time.Duration(max(1, looks)))),
+		plain("nine with TLS: of that, for each step", millis(used/time.Duration(max(1, r.Steps)))),
+	}
 }

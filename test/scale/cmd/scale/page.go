@@ -3,10 +3,10 @@ package main
 import (
 	"fmt"
 	"maps"
-	"os"
-	"runtime"
 	"slices"
 	"strings"
+
+	"github.com/etcdroll/etcdroll/test/scale/setting"
 )
 
 // target is a bar, and the sizes at which it holds.
@@ -43,7 +43,7 @@ control plane. Everything runs on one machine, the API server and the bench incl
 func render(rows map[int]row) string {
 	var b strings.Builder
 	b.WriteString(head)
-	fmt.Fprintf(&b, "Machine: %s.\n\n", machine())
+	fmt.Fprintf(&b, "Machine: %s.\n\n", setting.Machine())
 	sizes := slices.Sorted(maps.Keys(rows))
 	b.WriteString("## Targets\n\n| target | measured | |\n|---|---|---|\n")
 	for _, t := range targets {
@@ -104,24 +104,4 @@ func difference(from, to row, column string) (float64, error) {
 	}
 	b, err := to.number(column)
 	return b - a, err
-}
-
-// machine is what the kernel says of it.
-func machine() string {
-	model, memory := runtime.GOARCH, ""
-	if text, err := os.ReadFile("/proc/cpuinfo"); err == nil {
-		for line := range strings.Lines(string(text)) {
-			if name, value, ok := strings.Cut(line, ":"); ok && strings.TrimSpace(name) == "model name" {
-				model = strings.TrimSpace(value)
-				break
-			}
-		}
-	}
-	if text, err := os.ReadFile("/proc/meminfo"); err == nil {
-		var kib int
-		if _, err := fmt.Sscanf(string(text), "MemTotal: %d kB", &kib); err == nil {
-			memory = fmt.Sprintf(", %d GiB of memory", (kib+1<<19)>>20)
-		}
-	}
-	return fmt.Sprintf("%d cores (%s)%s, Linux, %s", runtime.NumCPU(), model, memory, runtime.Version())
 }
