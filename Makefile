@@ -36,7 +36,7 @@ test: test-unit test-sim test-local test-e2e test-scale ## Run every test
 .PHONY: test-unit
 test-unit: ## Unit and property tests
 	go vet ./...
-	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./pkg/otlp/ ./cmd/... ./test/abuse/ ./test/bench/... ./test/cases/ ./test/chaos/... ./test/demo/ ./test/dependencies/ ./test/docs/... ./test/monitoring/ ./test/plot/ ./test/waits/
+	go test -timeout 30m ./pkg/guard/ ./pkg/fn/... ./pkg/events/... ./pkg/trigger/... ./pkg/kubectl/... ./pkg/otlp/ ./cmd/... ./test/abuse/ ./test/bench/... ./test/cases/ ./test/chaos/... ./test/demo/ ./test/dependencies/ ./test/docs/... ./test/e2e/cmd/footprint/ ./test/monitoring/ ./test/plot/ ./test/waits/
 	go test -C test/kind ./...
 	go test -C test/docs/schemas ./...
 	go test -C test/gitops/engines ./...
@@ -81,8 +81,12 @@ bench-scale: local-binaries ## What the trigger costs at 100, 1,000 and 10,000 s
 	go run ./test/scale/cmd/scale -sizes $(or $(SIZES),100$(comma)1000$(comma)10000)
 
 .PHONY: chaos
-chaos: local-binaries ## Rolls while everything breaks (ROUNDS=20 SEED=1 PARALLEL=4 CSV=file); a round that fails is made again by its seed
-	go run ./test/chaos -rounds $(or $(ROUNDS),20) -seed $(or $(SEED),1) -parallel $(or $(PARALLEL),4) $(if $(CSV),-csv $(CSV))
+chaos: local-binaries ## Rolls while everything breaks (ROUNDS=20 SEED=1 PARALLEL=5 CSV=file); a round that fails is made again by its seed
+	go run ./test/chaos -rounds $(or $(ROUNDS),20) -seed $(or $(SEED),1) -parallel $(or $(PARALLEL),5) $(if $(CSV),-csv $(CSV))
+
+.PHONY: chaos-bites
+chaos-bites: local-binaries ## Takes safety rules out of the function one by one; chaos must find each (ROUNDS=6 SEED=1 PARALLEL=2 WITHOUT=all)
+	go run ./test/chaos -without $(or $(WITHOUT),all) -rounds $(or $(ROUNDS),6) -seed $(or $(SEED),1) -parallel $(or $(PARALLEL),2)
 
 .PHONY: bench
 bench: local-binaries ## Beside the native update and scripts, in turns; goes on where it stopped; writes docs/benchmarks.md (RUNS= VARIANTS= GRACE= FOR= FRESH=1)
@@ -137,7 +141,7 @@ sim: ## Simulate TICKS ticks on all cores (default 10000000)
 	go test ./test/sim/ -run TestAtScale -count=1 -v -timeout 0 -args -sim.ticks=$(or $(TICKS),10000000)
 
 .PHONY: bench-footprint
-bench-footprint: local-binaries ## Memory, start-up time and reads per step
+bench-footprint: local-binaries image ## Start, answers, steps, memory, reads, sizes and allocations of the function; writes docs/footprint.md
 	go run ./test/e2e/cmd/footprint
 
 .PHONY: fuzz

@@ -36,7 +36,10 @@ func (t *theatre) report(p plan.Round, r judge.Record, v judge.Verdict, err erro
 	if err := os.WriteFile(file, []byte(text), 0o644); err != nil {
 		fmt.Println(err)
 	}
-	if len(v.Findings) > 0 {
+	switch {
+	case t.bite != nil:
+		t.bite.heard(p, v)
+	case len(v.Findings) > 0:
 		t.failed++
 		fmt.Print(text)
 		fmt.Printf("logs are in %s, the timeline in %s\n", t.logs, file)
@@ -63,7 +66,11 @@ func (t *theatre) story(p plan.Round, r judge.Record, v judge.Verdict) string {
 
 // replay is the command that makes the round again.
 func (t *theatre) replay(p plan.Round) string {
-	return fmt.Sprintf("go run ./test/chaos -seed %d -round %d", p.Seed, p.Number)
+	again := fmt.Sprintf("go run ./test/chaos -seed %d -round %d", p.Seed, p.Number)
+	if t.without != "" {
+		again += " -without " + t.without
+	}
+	return again
 }
 
 // summary prints the tables and says whether all went well.

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/etcdroll/etcdroll/test/chaos/cut"
-	"github.com/etcdroll/etcdroll/test/chaos/plan"
 	"github.com/etcdroll/etcdroll/test/chaos/stage"
 	"github.com/etcdroll/etcdroll/test/e2e/cluster"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
@@ -17,6 +16,20 @@ import (
 
 // run makes all rounds on one cluster and says whether all went well.
 func run(ctx context.Context, o options) (ok bool, err error) {
+	return play(ctx, o, []string{"trigger", "roll-fn-chaos"}, func(o options, ground *stage.Ground) bool {
+		began := time.Now()
+		t := &theatre{options: o, ground: ground, lanes: map[int]*stage.Stage{}}
+		defer t.close()
+		for _, group := range groups(o.chosen(whatever), o.parallel) {
+			t.together(ctx, group, o.until(began))
+		}
+		return t.summary(time.Since(began))
+	})
+}
+
+// play lets something happen on a cluster with these programs. What it leaves
+// behind is kept unless it went well.
+func play(ctx context.Context, o options, programs []string, what func(options, *stage.Ground) bool) (ok bool, err error) {
 	if o.logs == "" {
 		if o.logs, err = os.MkdirTemp("", "etcdroll-chaos-"); err != nil {
 			return false, err
@@ -24,7 +37,7 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 	} else if err := os.MkdirAll(o.logs, 0o755); err != nil {
 		return false, err
 	}
-	ground, end, err := prepare(ctx, o.logs)
+	ground, end, err := prepare(ctx, o.logs, programs)
 	if err != nil {
 		return false, err
 	}
@@ -34,34 +47,19 @@ func run(ctx context.Context, o options) (ok bool, err error) {
 			_ = os.RemoveAll(o.logs)
 		}
 	}()
-	began := time.Now()
-	t := &theatre{options: o, ground: ground, lanes: map[int]*stage.Stage{}}
-	defer t.close()
-	for _, wave := range waves(o.numbers(), o.parallel) {
-		if ctx.Err() != nil || (o.enough > 0 && time.Since(began) > o.enough) {
-			break
-		}
-		t.wave(ctx, wave)
-	}
-	return t.summary(time.Since(began)), context.Cause(ctx)
+	return what(o, ground), context.Cause(ctx)
 }
 
-// waves groups the rounds that are made at the same time. Rounds of two waves
-// never are, since each wave has faults of its own that all of it share.
-func waves(numbers []int, parallel int) (groups [][]int) {
-	for _, n := range numbers {
-		last := len(groups) - 1
-		if last < 0 || len(groups[last]) == parallel || groups[last][0]/plan.Lanes != n/plan.Lanes {
-			groups = append(groups, nil)
-			last++
-		}
-		groups[last] = append(groups[last], n)
+// until is when no more rounds begin; zero if all are to be made.
+func (o options) until(began time.Time) time.Time {
+	if o.enough == 0 {
+		return time.Time{}
 	}
-	return groups
+	return began.Add(o.enough)
 }
 
 // prepare starts the cluster and builds the programs.
-func prepare(ctx context.Context, dir string) (*stage.Ground, func(), error) {
+func prepare(ctx context.Context, dir string, programs []string) (*stage.Ground, func(), error) {
 	room, remove, err := cut.Room()
 	if err != nil {
 		fmt.Printf("members are NOT cut off or slowed, this machine cannot: %v\n", err)
@@ -86,7 +84,7 @@ func prepare(ctx context.Context, dir string) (*stage.Ground, func(), error) {
 		g.Registry, err = observer.OpenRegistry(url)
 	}
 	if err == nil {
-		g.Programs, err = product.Build(ctx, filepath.Join(dir, "bin"), "trigger", "roll-fn-chaos")
+		g.Programs, err = product.Build(ctx, filepath.Join(dir, "bin"), programs...)
 	}
 	if err != nil {
 		end()

@@ -7,9 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
 	"os/exec"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"time"
@@ -29,29 +27,7 @@ type result struct {
 }
 
 // mutated writes the altered file into dir and gives the overlay to build with.
-func (m Mutation) mutated(dir string) (string, error) {
-	path, err := filepath.Abs(filepath.Join(Root, filepath.FromSlash(m.File)))
-	if err != nil {
-		return "", err
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return "", err
-	}
-	if n := strings.Count(string(text), m.Find); n != 1 {
-		return "", fmt.Errorf("%s has the text of the rule %d times, wants once:\n%s", m.File, n, m.Find)
-	}
-	altered := filepath.Join(dir, "altered.go")
-	if err := os.WriteFile(altered, []byte(strings.Replace(string(text), m.Find, m.Replace, 1)), 0o600); err != nil {
-		return "", err
-	}
-	overlay, err := json.Marshal(map[string]map[string]string{"Replace": {path: altered}})
-	if err != nil {
-		return "", err
-	}
-	file := filepath.Join(dir, "overlay.json")
-	return file, os.WriteFile(file, overlay, 0o600)
-}
+func (m Mutation) mutated(dir string) (string, error) { return Overlay(Root, dir, m.edit()) }
 
 // runnable is the test's name as go test prints it.
 func (m Mutation) runnable() string { return strings.ReplaceAll(m.Test, " ", "_") }

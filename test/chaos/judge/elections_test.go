@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/etcdroll/etcdroll/test/chaos/plan"
+	"github.com/etcdroll/etcdroll/test/e2e/observer"
 )
 
 // unannounced is a roll with an election that nobody announced, from 2 to 0.
@@ -40,6 +41,63 @@ func TestAnElectionIsExplainedOnlyByAFaultOfTheRightMemberAtTheRightTime(t *test
 				t.Errorf("explained are %+v", v.Explained)
 			}
 		})
+	}
+}
+
+// A move that was announced to a member just before it was cut off reaches it
+// when it is back. Behind as it is, it only ends the term: another one wins the
+// next but one.
+func TestAMoveToAMemberThatIsCutOffMayEndWithAnother(t *testing.T) {
+	cut := func(announced bool, terms uint64) Record {
+		return roll(func(t *tape) {
+			if announced {
+				t.Report.Announced = append(t.Report.Announced, observer.Announcement{At: t.at(5.1), From: id(2), To: id(1)})
+			}
+			t.befall(plan.Fault{Kind: plan.Cut}, 1, 5.2, 5.3)
+			t.elect(5.5, 0, false)
+			won := &t.Report.Elections[len(t.Report.Elections)-1]
+			won.To = won.From + terms
+		})
+	}
+	if v := broken(t, cut(true, 2), ""); len(v.Explained) != 1 {
+		t.Errorf("explained are %+v", v.Explained)
+	}
+	broken(t, cut(true, 1), "no fault explains it", "Elections")
+	broken(t, cut(false, 2), "no fault explains it", "Elections")
+}
+
+// A fault may bring leadership to a member that has been given up already. It
+// takes it along.
+func TestAMemberThatCameToLeadWhileGivenUpTakesLeadershipAlong(t *testing.T) {
+	late := func(kind plan.Kind, planned bool, second float64) Record {
+		return roll(func(t *tape) {
+			t.replace(6, 1) // and once more, after this
+			t.befall(plan.Fault{Kind: kind}, 2, 6.25, 6.3)
+			t.elect(second, 1, planned)
+			t.elect(6.9, 0, false)
+		})
+	}
+	unexplained := func(r Record) (n int) {
+		for _, f := range Judge(r).Findings {
+			if f.Invariant == "Elections" {
+				n++
+			}
+		}
+		return n
+	}
+	for _, c := range []struct {
+		name string
+		r    Record
+		want int
+	}{
+		{"a fault made it lead after it was given up", late(plan.Freeze, false, 6.5), 0},
+		{"nothing made it lead", late(plan.KillFunction, false, 6.5), 1},
+		{"we made it lead", late(plan.KillFunction, true, 6.5), 1},
+		{"it led before it was given up", late(plan.KillFunction, false, 6.1), 2},
+	} {
+		if got := unexplained(c.r); got != c.want {
+			t.Errorf("%s: %d unexplained, want %d: %+v", c.name, got, c.want, Judge(c.r).Findings)
+		}
 	}
 }
 

@@ -86,7 +86,7 @@ func (c *caseFile) markings(v *Verdict) {
 			not = append(not, "it is open")
 		}
 		for i := range e.set.Replicas {
-			if p := e.before[i]; p.Revision != now || (!p.Up() && e.at().Sub(p.At) > podKnown+c.blind(e.at())) {
+			if _, out := c.outSince(e.out, i, e.at()); out || e.before[i].Revision != now {
 				not = append(not, fmt.Sprintf("pod %d is not up on it", i))
 			}
 		}

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/etcdroll/etcdroll/test/chaos/plan"
-	"github.com/etcdroll/etcdroll/test/e2e/observer"
 )
 
 // How old something must be before the product can be blamed for not knowing it.
@@ -15,6 +14,9 @@ import (
 const (
 	// A pod that is going away is told by the reads right before the write.
 	podKnown = 1500 * time.Millisecond
+	// A pod that we have given up ourselves is on record; until its successor is up
+	// there is nothing that could be unknown but a watch that is behind another.
+	ownKnown = 300 * time.Millisecond
 	// A member that froze or was cut off is told by a probe in vain: one call has
 	// 2.5 s, and the gates wait up to 2 s for members to catch up. Whoever began to
 	// ask after the member fell ill cannot have had its answer.
@@ -29,8 +31,8 @@ type gift struct {
 	at    time.Time
 	index int
 	how   string
-	pods  map[int]observer.PodState
-	acted bool // the controller's delete of what was released before
+	out   map[int]outage // the pods that were not up
+	acted bool           // the controller's delete of what was released before
 }
 
 // gifts finds every pod that was given up: released by an opening, or deleted by
@@ -45,12 +47,12 @@ func (c *caseFile) gifts() []gift {
 		case e.set != nil && !e.set.Locked() && e.set.Partition != e.was.Partition:
 			for i := max(0, e.set.Partition); i < e.set.Replicas; i++ {
 				if p := e.before[i]; stays(p) && p.Revision != e.set.Update {
-					found = append(found, gift{at: e.at(), index: i, how: "released", pods: e.before})
+					found = append(found, gift{at: e.at(), index: i, how: "released", out: e.out})
 				}
 			}
 		case e.pod != nil && leaves(e.before[e.pod.Index], *e.pod) && !c.evicted(e.pod.UID):
 			acted := !e.was.Locked() && e.pod.Index >= e.was.Partition
-			found = append(found, gift{at: e.at(), index: e.pod.Index, how: "deleted", pods: e.before, acted: acted})
+			found = append(found, gift{at: e.at(), index: e.pod.Index, how: "deleted", out: e.out, acted: acted})
 		}
 	}
 	return found
@@ -90,8 +92,8 @@ func (c *caseFile) quorumAround(g gift, v *Verdict) {
 
 // unwell says why a member was down, in truth and for long enough to be known.
 func (c *caseFile) unwell(index int, g gift) string {
-	if p := g.pods[index]; !stays(p) && g.at.Sub(p.At) > podKnown+c.blind(g.at) {
-		return fmt.Sprintf("pod %d was away since %s", index, clock(p.At))
+	if since, out := c.outSince(g.out, index, g.at); out {
+		return fmt.Sprintf("pod %d was not up since %s", index, clock(since))
 	}
 	for _, i := range c.incidents(plan.Freeze, plan.Cut) {
 		if i.Member == index && g.at.Sub(i.From) > memberKnown+c.blind(g.at) && g.at.Before(c.until(i)) {
@@ -102,6 +104,27 @@ func (c *caseFile) unwell(index int, g gift) string {
 		return fmt.Sprintf("member %d did not answer since %s", index, clock(since))
 	}
 	return ""
+}
+
+// outSince says that a pod was not up, for long enough to be known.
+func (c *caseFile) outSince(out map[int]outage, index int, at time.Time) (since time.Time, known bool) {
+	o, is := out[index]
+	need := podKnown + max(c.blind(at), c.behind(at))
+	if o.ours {
+		need = ownKnown
+	}
+	return o.since, is && at.Sub(o.since) > need
+}
+
+// behind is how old the pods were that the API server showed to the function.
+func (c *caseFile) behind(at time.Time) time.Duration {
+	oldest := time.Duration(0)
+	for _, i := range c.incidents(plan.StaleReads) {
+		if c.within(at, i, podKnown) {
+			oldest = max(oldest, i.Fault.Every)
+		}
+	}
+	return oldest
 }
 
 // blind is how long the function was frozen right before: whoever is stopped

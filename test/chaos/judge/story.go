@@ -16,7 +16,14 @@ type change struct {
 	set    *observer.SetState
 	pod    *observer.PodState
 	before map[int]observer.PodState // the pods before it
+	out    map[int]outage            // those of them that were not up
 	was    observer.SetState         // the set before it
+}
+
+// outage is a pod that is not up: away, or not Ready yet or any more.
+type outage struct {
+	since time.Time
+	ours  bool // nobody but the product has given it up
 }
 
 func (c change) at() time.Time {
@@ -59,14 +66,31 @@ func (c *caseFile) tell() {
 		c.line = append(c.line, change{pod: &c.History.Pods[i]})
 	}
 	slices.SortStableFunc(c.line, func(a, b change) int { return cmp.Compare(version(a), version(b)) })
-	pods, set := map[int]observer.PodState{}, observer.SetState{Partition: -1}
+	pods, out, set := map[int]observer.PodState{}, map[int]outage{}, observer.SetState{Partition: -1}
 	for i := range c.line {
-		c.line[i].before, c.line[i].was = maps.Clone(pods), set
+		c.line[i].before, c.line[i].out, c.line[i].was = maps.Clone(pods), maps.Clone(out), set
 		if p := c.line[i].pod; p != nil {
+			c.goesOut(out, pods[p.Index], *p)
 			pods[p.Index] = *p
 		} else {
 			set = *c.line[i].set
 		}
+	}
+}
+
+// goesOut brings the outages up to date. One lasts until the pod's successor is
+// Ready, through all objects in between.
+func (c *caseFile) goesOut(out map[int]outage, before, now observer.PodState) {
+	given := leaves(before, now) && !c.evicted(now.UID)
+	o, already := out[now.Index]
+	switch {
+	case now.Up():
+		delete(out, now.Index)
+	case !already:
+		out[now.Index] = outage{now.At, given}
+	case given:
+		o.ours = true
+		out[now.Index] = o
 	}
 }
 

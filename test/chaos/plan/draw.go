@@ -117,7 +117,9 @@ func (f *Fault) fill(r *rand.Rand, members int) {
 		f.Count, f.For = 50+r.IntN(250), lasting
 	case ResetPartition:
 		f.Every, f.For = []time.Duration{100 * time.Millisecond, time.Second, 5 * time.Second}[r.IntN(3)], 2*lasting+5*time.Second
-	case Freeze, Cut, FreezeFunction, Pause:
+	case Freeze, Cut:
+		f.For = 2 * lasting // long enough that a gate can be blamed for not having seen it
+	case FreezeFunction, Pause:
 		f.For = lasting
 	case Evict:
 		f.Every = lasting // it is asked for until then

@@ -6,7 +6,7 @@ import "time"
 
 // Lanes is how many sets there are at once at most: the rounds of a wave. Sets
 // of one lane follow each other.
-const Lanes = 4
+const Lanes = 5
 
 // Kept is how many rounds of a lane are made with one set.
 const Kept = 5

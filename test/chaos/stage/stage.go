@@ -111,7 +111,10 @@ func impatient(shape plan.Shape) map[string]any {
 	return c
 }
 
+// shape gives members one thread each: up to 25 of them share the machine, and
+// what they would spend on waking each other is lost to the rolls.
 func (s *Stage) shape(set *appsv1.StatefulSet) {
+	etcdset.WithEnv("GOMAXPROCS", "1")(&set.Spec.Template)
 	if s.Shape.OnDelete {
 		set.Spec.UpdateStrategy = appsv1.StatefulSetUpdateStrategy{Type: appsv1.OnDeleteStatefulSetStrategyType}
 	}

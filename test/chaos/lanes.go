@@ -18,6 +18,7 @@ import (
 type theatre struct {
 	options
 	ground *stage.Ground
+	bite   *bite // nil with the product as it is
 
 	mu     sync.Mutex
 	lanes  map[int]*stage.Stage
@@ -32,28 +33,58 @@ func (t *theatre) close() {
 	}
 }
 
-// wave makes some rounds at the same time.
-func (t *theatre) wave(ctx context.Context, numbers []int) {
-	begin := make(chan struct{})
-	var ready, done sync.WaitGroup
-	var incidents []chan []judge.Incident
-	ready.Add(len(numbers))
+// lanes are the rounds of each lane, in their order.
+type lanes [][]int
+
+// groups are the lanes that go at the same time; one group follows the other.
+// Each lane keeps its set for some rounds, so that no lane is ever split.
+func groups(numbers []int, parallel int) (list []lanes) {
+	for first := 0; first < plan.Lanes; first += parallel {
+		var group lanes
+		for lane := first; lane < min(first+parallel, plan.Lanes); lane++ {
+			var mine []int
+			for _, n := range numbers {
+				if n%plan.Lanes == lane {
+					mine = append(mine, n)
+				}
+			}
+			if len(mine) > 0 {
+				group = append(group, mine)
+			}
+		}
+		if len(group) > 0 {
+			list = append(list, group)
+		}
+	}
+	return list
+}
+
+// together makes the rounds of some lanes at the same time. A lane goes on with
+// its next round when it has done with the last one. It waits for the others only
+// where a wave has faults that all of it share.
+func (t *theatre) together(ctx context.Context, group lanes, until time.Time) {
+	meetings := t.meetings(ctx, group)
+	var all sync.WaitGroup
+	for _, numbers := range group {
+		all.Go(func() { t.lane(ctx, numbers, meetings, until) })
+	}
+	all.Wait()
+}
+
+// lane makes its rounds, or as many as there is time for.
+func (t *theatre) lane(ctx context.Context, numbers []int, meetings map[int]*meeting, until time.Time) {
 	for _, n := range numbers {
-		in := make(chan []judge.Incident, 1)
-		incidents = append(incidents, in)
-		once := sync.OnceFunc(ready.Done)
-		done.Go(func() {
-			defer once()
-			t.round(ctx, plan.Make(t.seed, n), round.Shared{Ready: once, Begin: begin, Incidents: in})
-		})
+		p := plan.Make(t.seed, n)
+		m := meetings[p.Wave()]
+		if ctx.Err() != nil || (!until.IsZero() && time.Now().After(until)) {
+			m.attend()() // nobody shall wait for who does not come
+			continue
+		}
+		ready := m.attend()
+		t.round(ctx, p, round.Shared{Ready: ready, Begin: m.begun(), Incidents: m.told()})
+		ready()
+		m.await()
 	}
-	ready.Wait()
-	close(begin)
-	happened := t.shared(ctx, plan.Make(t.seed, numbers[0]).Shared)
-	for _, in := range incidents {
-		in <- happened
-	}
-	done.Wait()
 }
 
 // shared does what befalls all rounds of the wave.
@@ -94,7 +125,7 @@ func (t *theatre) stage(ctx context.Context, p plan.Round) (*stage.Stage, error)
 	t.mu.Lock()
 	s := t.lanes[p.Lane()]
 	t.mu.Unlock()
-	if s != nil && !p.First {
+	if s != nil && !p.First && s.Shape == p.Shape { // the first round of the next set may have been left out
 		return s, nil
 	}
 	t.drop(p.Lane())
