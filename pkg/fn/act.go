@@ -33,7 +33,7 @@ const (
 	Written              // the write was accepted, and the call after it made
 	Called               // a call was made without a write
 	Declined             // the victim leads, or may, by its own last word
-	Conflict             // somebody else was first; observe again
+	Conflict             // the set or the released pod is another by now; observe again
 	Lost                 // nobody knows whether the write arrived; it counts as not made
 )
 
@@ -60,6 +60,9 @@ func (a *Actor) Act(ctx context.Context, s *Sight, d roll.Decision) (Outcome, er
 	}
 	if !a.mayGiveUp(ctx, s, d) {
 		return Outcome{Deed: Declined}, nil
+	}
+	if d.TakesBack() && a.wentMeanwhile(ctx, s, d.Victim) {
+		return Outcome{Deed: Conflict}, nil
 	}
 	deed := Called
 	if d.Write != nil {
@@ -110,6 +113,19 @@ func (a *Actor) othersUp(ctx context.Context, s *Sight, victim int) bool {
 	}
 	all.Wait()
 	return !slices.Contains(up, false)
+}
+
+// wentMeanwhile reads a released pod again, as the last thing before its
+// release is taken back. A pod that the controller took after the pods were
+// read closes gates by going: its member falls silent, its budget is spent. To
+// lock then would bring it back on the old revision, for one restart more.
+// What cannot be read is no reason to stay open.
+func (a *Actor) wentMeanwhile(ctx context.Context, s *Sight, released int) bool {
+	pod, err := a.API.Pod(ctx, s.Target.Namespace, s.Set.PodName(released))
+	if err != nil {
+		return apierrors.IsNotFound(err)
+	}
+	return string(pod.UID) != s.Pod(released).UID || pod.DeletionTimestamp != nil
 }
 
 // leads asks the victim's own member. One that answered a moment ago and now

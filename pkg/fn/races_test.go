@@ -8,7 +8,9 @@ import (
 	"testing"
 	"time"
 
+	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"github.com/etcdroll/etcdroll/pkg/events"
@@ -104,6 +106,47 @@ func TestWriteOfUnknownFateIsNotFollowedUp(t *testing.T) {
 		got := post(t, handler(w), diverged(), preferReply)
 		if got.code != http.StatusAccepted || got.event != nil || len(w.moves) != 0 || w.count("patch set") != 1 {
 			t.Errorf("%s: %d %s, %d moves, %d tries", name, got.code, got.kind(), len(w.moves), w.count("patch set"))
+		}
+	}
+}
+
+// The controller takes the released pod after a visit has read the pods and
+// before that visit asks the members. What the pod closes by going is no
+// reason to lock; what closes while it stays is.
+func TestSS05_AReleaseIsNotTakenBackFromAPodThatGoes(t *testing.T) {
+	silent := func(w *world) { w.members[2].Reached = false }
+	spent := func(w *world) {
+		w.budgets = []policyv1.PodDisruptionBudget{{ObjectMeta: metav1.ObjectMeta{Name: "etcd"}, Spec: policyv1.PodDisruptionBudgetSpec{Selector: &metav1.LabelSelector{}}}}
+	}
+	leads := func(w *world) { w.leader = 2 }
+	terminating := func(w *world) { w.pods["etcd-2"].DeletionTimestamp = &metav1.Time{Time: noon} }
+	for name, c := range map[string]struct {
+		closes    func(*world)
+		meanwhile func(*world) // what becomes of the released pod
+		locks     bool
+	}{
+		"silent, since it terminates":     {silent, terminating, false},
+		"silent, since it is gone":        {silent, func(w *world) { delete(w.pods, "etcd-2") }, false},
+		"its going spends the budget":     {spent, terminating, false},
+		"silent, and the successor came":  {silent, func(w *world) { w.pods["etcd-2"].UID = "uid-new" }, true},
+		"silent for another reason":       {silent, func(*world) {}, true},
+		"it came to lead, and stays":      {leads, func(*world) {}, true},
+		"silent, and nobody can read why": {silent, func(w *world) { w.fails["get pod etcd-2"] = []error{errors.New("connection refused")} }, true},
+	} {
+		w := newWorld(3).outdated()
+		post(t, handler(w), diverged())
+		if partition(w.set) != 2 {
+			t.Fatalf("%s: nothing was released, partition %d", name, partition(w.set))
+		}
+		c.closes(w)
+		w.before["list budgets"] = func() { // the pods have been read
+			w.mu.Lock()
+			defer w.mu.Unlock()
+			c.meanwhile(w)
+		}
+		post(t, handler(w), diverged())
+		if locked := partition(w.set) == 3; locked != c.locks {
+			t.Errorf("%s: locked %v, want %v; calls %v", name, locked, c.locks, w.calls)
 		}
 	}
 }

@@ -19,6 +19,7 @@ const (
 	probeRest // the other half of a probe that took its time
 	decideAgain
 	lastQuestion
+	lastLook
 	writing
 	acting
 	answering
@@ -41,6 +42,7 @@ type function struct {
 	led      [mostMembers]bool // whether i led, in truth, when it was asked
 	asked    [mostMembers]bool
 	well     [mostMembers]bool // whether i was well, in truth, when it was asked
+	going    [mostMembers]bool // whether pod i was on its way out, in truth, when its member was asked
 	written  bool              // the announcing write was accepted
 	decision roll.Decision
 	seq      int64
@@ -100,6 +102,8 @@ func (w *world) perform(f *function) {
 		w.decideAgain(f)
 	case lastQuestion:
 		w.lastQuestion(f)
+	case lastLook:
+		w.lastLook(f)
 	case writing:
 		w.write(f)
 	case acting:
@@ -151,6 +155,8 @@ func (w *world) settle(f *function) {
 		f.phase = answering
 	case d.Disruption() == 2:
 		f.phase = lastQuestion
+	case d.TakesBack():
+		f.phase = lastLook
 	case d.Write == nil:
 		f.phase = acting
 	default:
@@ -179,6 +185,22 @@ func (w *world) lastQuestion(f *function) {
 		f.phase = idle
 		w.send(roll.Ask{}, 4)
 	}
+}
+
+// lastLook reads a released pod again before its release is taken back.
+func (w *world) lastLook(f *function) {
+	f.phase = writing
+	if i := f.decision.Victim; !w.unlooked && f.gone(w, i) {
+		w.tellIf("the released pod went after all: looked at anew")
+		f.phase = idle
+		w.send(roll.Ask{}, 1)
+	}
+}
+
+// gone says that the pod that f read is terminating or no more.
+func (f *function) gone(w *world, i int) bool {
+	p := &w.pods[i]
+	return !p.exists || p.terminating || p.uid != f.pods[i].uid
 }
 
 func (w *world) answer(f *function) {

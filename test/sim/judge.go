@@ -90,7 +90,8 @@ func (w *world) judgeVictim(f *function, v int) {
 }
 
 // judgeLock: nobody locks while the released pod is away, as that brings the
-// old revision back; only past the deadline, when under Parallel another pod
+// old revision back, whether the pods showed it or were read before it went
+// and its member was asked after; only past the deadline, when under Parallel another pod
 // could go, or when there is but one revision to come back on.
 func (w *world) judgeLock(f *function, before *set) {
 	e := before.episode
@@ -98,7 +99,7 @@ func (w *world) judgeLock(f *function, before *set) {
 		return
 	}
 	p := &f.pods[e.index]
-	if p.exists && !p.terminating || before.seenGen == before.gen && before.current == before.update {
+	if p.exists && !p.terminating && !f.going[e.index] || before.seenGen == before.gen && before.current == before.update {
 		return
 	}
 	slack := 2 * time.Second // whole seconds, and the reading before the write

@@ -170,6 +170,7 @@ func (w *world) beginProbe(f *function) {
 func (w *world) askMember(f *function, i int) {
 	m := &w.members[i]
 	f.asked[i], f.led[i], f.well[i] = true, w.leader == i, m.up() && m.lag <= near
+	f.going[i] = f.gone(w, i)
 	g := &f.obs.Members[i]
 	if !m.up() || w.goes(flakyProbe) {
 		g.Problem = guard.Unreachable

@@ -61,6 +61,7 @@ type decide struct {
 	next        func(roll.Observed) roll.Decision
 	unfenced    bool            // write whatever the resourceVersion
 	unasked     bool            // skip the last question before a release
+	unlooked    bool            // skip the last look before a release is taken back
 	unannounced bool            // make the call although the announcing write lost
 	untimed     bool            // make the call however late
 	skip        map[string]bool // invariants not judged

@@ -83,3 +83,8 @@ func (d Decision) Disruption() int {
 	}
 	return 0
 }
+
+// TakesBack says that the decision locks a set whose released pod nobody had
+// replaced when the pods were read. Whoever writes it reads that pod once more:
+// to lock while it goes would bring the old revision back.
+func (d Decision) TakesBack() bool { return d.Step == StepLock && d.Reason == ReasonDisarmed }

@@ -135,7 +135,8 @@ func (v *view) haltAway(step Step, pod guard.Pod) Decision {
 
 // notActedUpon looks at a release whose victim is still the same pod. The
 // guard is asked in full again, since a lowered partition is a standing order
-// that may fire at any later time.
+// that may fire at any later time. The victim may have gone since the pods were
+// read, and closed a gate by that; see Decision.TakesBack.
 func (v *view) notActedUpon(step Step) Decision {
 	name := v.o.Set.PodName(step.Index)
 	switch {
