@@ -15,8 +15,14 @@ import (
 	"github.com/etcdroll/etcdroll/pkg/guard"
 )
 
-// writeTime bounds one write to the API server.
-const writeTime = 3 * time.Second
+const (
+	// writeTime bounds one write to the API server.
+	writeTime = 3 * time.Second
+
+	// lookAgainTime bounds the last look before a release is taken back. It is
+	// well below actTime: the write has to follow.
+	lookAgainTime = 500 * time.Millisecond
+)
 
 // Actor carries out decisions.
 type Actor struct {
@@ -119,8 +125,10 @@ func (a *Actor) othersUp(ctx context.Context, s *Sight, victim int) bool {
 // release is taken back. A pod that the controller took after the pods were
 // read closes gates by going: its member falls silent, its budget is spent. To
 // lock then would bring it back on the old revision, for one restart more.
-// What cannot be read is no reason to stay open.
+// What cannot be read, or not soon, is no reason to stay open.
 func (a *Actor) wentMeanwhile(ctx context.Context, s *Sight, released int) bool {
+	ctx, cancel := context.WithTimeout(ctx, lookAgainTime)
+	defer cancel()
 	pod, err := a.API.Pod(ctx, s.Target.Namespace, s.Set.PodName(released))
 	if err != nil {
 		return apierrors.IsNotFound(err)

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -148,6 +149,38 @@ func TestSS05_AReleaseIsNotTakenBackFromAPodThatGoes(t *testing.T) {
 		if locked := partition(w.set) == 3; locked != c.locks {
 			t.Errorf("%s: locked %v, want %v; calls %v", name, locked, c.locks, w.calls)
 		}
+	}
+}
+
+// dumbPods is an API server that says nothing about one pod, once it was asked
+// for it before.
+type dumbPods struct {
+	*world
+	name  string
+	asked int
+}
+
+func (d *dumbPods) Pod(ctx context.Context, namespace, name string) (*corev1.Pod, error) {
+	if name != d.name {
+		return d.world.Pod(ctx, namespace, name)
+	}
+	if d.asked++; d.asked > 1 {
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	return d.world.Pod(ctx, namespace, name)
+}
+
+func TestSS04_ALookThatGetsNoAnswerDoesNotKeepTheSetOpen(t *testing.T) {
+	w := newWorld(3).outdated()
+	post(t, handler(w), diverged())
+	w.members[1].Reached = false
+	h := handler(w)
+	dumb := &dumbPods{world: w, name: "etcd-2"}
+	h.Observer.API, h.Actor.API = dumb, dumb
+	post(t, h, diverged())
+	if dumb.asked != 2 || partition(w.set) != 3 {
+		t.Errorf("asked %d times, partition %d", dumb.asked, partition(w.set))
 	}
 }
 
