@@ -1,6 +1,7 @@
 package config
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -17,7 +18,8 @@ import (
 const secretName = "etcd-certs"
 
 // visit makes a managed set and has the function look at it once. It gives the
-// answer and the function's log.
+// answer and the function's log. The answer does not wait for the Events; the
+// line that ends the visit in the log comes after them.
 func visit(t *testing.T, p *product.Place) (events.Answer, string) {
 	t.Helper()
 	fakeSet(t, p.Namespace)
@@ -27,7 +29,12 @@ func visit(t *testing.T, p *product.Place) (events.Answer, string) {
 	target := events.Target{Namespace: p.Namespace, Name: "etcd"}
 	a, err := sender.Send(t.Context(), events.NewDiverged(target, events.Diverged{Reason: "test"}, time.Now()), true)
 	must(t, err)
-	return a, read(t, function.Log())
+	var log string
+	eventually(t, "the log does not tell of the visit", func() bool {
+		log = read(t, function.Log())
+		return strings.Contains(log, `"msg":"visit"`)
+	})
+	return a, log
 }
 
 // fakeSet is a managed set that has all that the function reads: a ConfigMap, a
