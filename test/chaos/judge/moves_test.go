@@ -3,6 +3,7 @@ package judge
 import (
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/etcdroll/etcdroll/test/chaos/plan"
 	"github.com/etcdroll/etcdroll/test/e2e/observer"
@@ -81,5 +82,38 @@ func TestI9_APodThatCameBackOutdated(t *testing.T) {
 	}
 	if v := Judge(again(newRevision)); !slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Invariant == "I9" }) {
 		t.Errorf("a pod that came back on target forces no move: %+v", v.Findings)
+	}
+}
+
+// A member that was asked twice in vain may be passed over for one that has to
+// hand over again; one that was asked once, however often that was written, may not.
+func TestI9_AMemberThatWasAskedTwiceInVain(t *testing.T) {
+	asked := func(moves ...observer.Announcement) Record {
+		return roll(func(t *tape) {
+			for n, m := range moves {
+				m.At, m.Seq, m.From = t.at(5.1), int64(n), id(2)
+				t.Report.Announced = append(t.Report.Announced, m)
+			}
+			t.befall(plan.Fault{Kind: plan.ChangeTemplate}, None, 1, 1) // for one more
+			t.elect(5.2, 0, true)                                       // it has to hand over once more, after nine seconds
+		})
+	}
+	to := func(i int, began int) observer.Announcement {
+		return observer.Announcement{To: id(i), Began: time.Unix(int64(began), 0)}
+	}
+	for name, c := range map[string]struct {
+		moves   []observer.Announcement
+		allowed int
+	}{
+		"asked twice":                {[]observer.Announcement{to(1, 1), to(1, 2), to(0, 3)}, 3},
+		"asked once, written twice":  {[]observer.Announcement{to(1, 1), to(1, 1), to(0, 3)}, 2},
+		"asked once":                 {[]observer.Announcement{to(1, 1), to(0, 3)}, 2},
+		"asked twice, not passed by": {[]observer.Announcement{to(1, 1), to(1, 2), to(1, 3)}, 2},
+	} {
+		v := Judge(asked(c.moves...))
+		condemned := slices.ContainsFunc(v.Findings, func(f Finding) bool { return f.Invariant == "I9" })
+		if v.Allowed != c.allowed || condemned != (c.allowed < 3) {
+			t.Errorf("%s: %d allowed, %+v", name, v.Allowed, v.Findings)
+		}
 	}
 }

@@ -116,6 +116,7 @@ func ordinal(name string) int {
 type Announcement struct {
 	At       time.Time
 	Seq      int64
+	Began    time.Time // of the step: a move that other writes repeat is one move
 	From, To uint64
 }
 
@@ -158,5 +159,5 @@ func (s SetState) announcement() (Announcement, bool) {
 	}
 	from, errFrom := strconv.ParseUint(r.Step.From, 16, 64)
 	to, errTo := strconv.ParseUint(r.Step.To, 16, 64)
-	return Announcement{At: s.At, Seq: r.Seq, From: from, To: to}, errFrom == nil && errTo == nil
+	return Announcement{At: s.At, Seq: r.Seq, Began: r.Step.Started, From: from, To: to}, errFrom == nil && errTo == nil
 }
